@@ -36,6 +36,7 @@ mod path;
 mod plans;
 mod prices;
 mod progress;
+mod providers;
 mod query;
 mod risk;
 mod rows;
@@ -153,7 +154,9 @@ pub enum Command {
     Stats,
     /// Merge the segments of the store into as few as possible; every commit already runs the merges that are due.
     Compact,
-    /// Check every file of the store against its checksums.
+    /// Show what loads saw of the nodes that they asked: answers, times, gaps, wrong answers.
+    Providers,
+    /// Check every file of the store against its checksums, or balances against a node.
     Verify(verify::Arguments),
 }
 
@@ -198,6 +201,7 @@ pub fn run(
         Command::State(arguments) => state::run(settings, &arguments, output),
         Command::Stats => stats::run(settings, output),
         Command::Compact => compact::run(settings, output),
+        Command::Providers => providers::run(settings, output),
         Command::Verify(arguments) => verify::run(settings, &arguments, output),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use headwater_ingest::Progress;
 use headwater_ledger::Cancel;
@@ -30,9 +31,9 @@ pub struct NodeArguments {
         requires = "chain"
     )]
     pub rpc: Vec<String>,
-    /// First block.
-    #[arg(long, value_name = "BLOCK", default_value_t = 0)]
-    from: u64,
+    /// First block [default: the first one that the store holds of the chain, else 0].
+    #[arg(long, value_name = "BLOCK")]
+    from: Option<u64>,
     /// Last block [default: the newest one that is final].
     #[arg(long, value_name = "BLOCK")]
     to: Option<u64>,
@@ -49,6 +50,7 @@ pub struct NodeArguments {
 
 /// Shows the progress of a load from nodes.
 struct NodeProgress {
+    began: Instant,
     blocks: Mutex<(&'static str, Bar)>,
     building: Mutex<OnceCell<Bar>>,
 }
@@ -59,11 +61,11 @@ impl HistoryProgress for NodeProgress {
         if shown.0 != state.what {
             *shown = (state.what, Bar::new(Unit::Steps));
         }
-        let transactions = match state.transactions {
+        let movements = match state.movements {
             0 => String::new(),
-            count => format!(", {} transactions", grouped(count)),
+            count => format!(", {} movements, {} a second", grouped(count), grouped(per_second(count, self.began))),
         };
-        shown.1.update(state.done, state.total, &format!("{}{transactions}", state.what));
+        shown.1.update(state.done, state.total, &format!("{}{movements}", state.what));
     }
 
     fn building(&self, kind: &'static str, done: u64, total: u64) {
@@ -88,29 +90,45 @@ pub(super) fn run(settings: &Settings, chain: Chain, arguments: &NodeArguments, 
         traces: if arguments.no_traces { Traces::LeftOut } else { Traces::WherePossible },
         imported_at: labels::now(),
     };
-    let progress = NodeProgress { blocks: Mutex::new(("blocks", Bar::new(Unit::Steps))), building: Mutex::default() };
+    let progress = NodeProgress {
+        began: Instant::now(),
+        blocks: Mutex::new(("blocks", Bar::new(Unit::Steps))),
+        building: Mutex::default(),
+    };
     let report = load_history(&store, &providers, &options, &progress, &cancel);
     drop(progress);
     let report = report.map_err(failed)?;
-    output.report(&report, || lines(&report, &providers))
+    output.report(&report, || lines(&report, &providers))?;
+    if report.gaps.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::failed("some blocks are missing: the same command with another provider fills the gaps"))
+}
+
+fn per_second(count: u64, began: Instant) -> u64 {
+    count * 1000 / u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 fn lines(report: &HistoryReport, providers: &Providers) -> Vec<String> {
     #[expect(clippy::cast_precision_loss, reason = "a rate that people read")]
     let rate = report.blocks as f64 / report.seconds.max(0.001);
     let mut lines = vec![format!(
-        "{}: blocks {} to {}: {} loaded and verified, {} held already; {} transactions, {rate:.0} blocks a second",
+        "{}: blocks {} to {}: {} loaded and verified, {} held already; {} transactions, {} movements; {rate:.0} blocks a second",
         report.chain,
         report.from,
         report.to,
         grouped(report.blocks),
         grouped(report.held),
         grouped(report.transactions),
+        grouped(report.movements),
     )];
     if report.traced > 0 {
         lines.push(format!("internal movements of {} blocks, which no hash covers", grouped(report.traced)));
     }
     lines.extend(report.traces_missing.iter().map(|reason| format!("note: internal movements are missing: {reason}")));
+    lines.extend(report.gaps.iter().map(|gap| {
+        format!("missing: {} of {} to {}: {}", gap.what, gap.from_block, gap.to_block, gap.reasons.join("; "))
+    }));
     for provider in providers.all() {
         if let Some(reason) = provider.card().aside {
             lines.push(format!("note: {} was put aside: {reason}", provider.name()));

@@ -88,13 +88,11 @@ impl Source for BitcoinSource {
             let bytes = answer.as_str().and_then(|text| hex::decode(text).ok());
             let bytes = bytes.ok_or_else(|| malformed("no bytes in hex"))?;
             let block = verify_block(network, height, asked, &bytes)?;
-            if fetched.blocks == 0 {
-                fetched.ends.0 = block.parent_hash().as_bytes().to_vec();
-            } else {
-                let before = <[u8; 32]>::try_from(fetched.ends.1.as_slice()).map(BlockHash::new);
-                block.verify_parent(before.expect("the hash of the block before has 32 bytes"))?;
+            match fetched.hashes.last() {
+                None => fetched.parent = Some(block.parent_hash()),
+                Some(before) => block.verify_parent(*before)?,
             }
-            fetched.ends.1 = asked.as_bytes().to_vec();
+            fetched.hashes.push(asked);
             fetched.blocks += 1;
             fetched.transactions += block.block().txdata.len() as u64;
             // As a node keeps it in its files: the magic of the network, the length, the block.
@@ -104,10 +102,6 @@ impl Source for BitcoinSource {
             fetched.content.extend(bytes);
         }
         Ok(fetched)
-    }
-
-    fn fetch_traces(&self, _: &Provider, _: (u64, u64), _: &Cancel) -> Option<Result<Fetched, FetchError>> {
-        None
     }
 }
 

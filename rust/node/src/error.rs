@@ -96,6 +96,23 @@ pub enum NodeError {
         last: u64,
         /// What each provider said.
         reasons: Vec<String>,
+        /// True if a provider that is still asked says that it does not have them.
+        is_gap: bool,
+    },
+    /// Two providers answer different chains.
+    #[error(
+        "block {block} of {provider} does not follow block {before} of {other}: they are on different branches of the chain; \
+         name one of them only, or a third to compare"
+    )]
+    Branches {
+        /// The block.
+        block: u64,
+        /// Who answered it.
+        provider: String,
+        /// The block before.
+        before: u64,
+        /// Who answered that.
+        other: String,
     },
     /// The range is not one that can be loaded.
     #[error("{0}")]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::Chain;
+use headwater_types::{BlockHash, Chain, Family};
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
@@ -63,8 +63,7 @@ impl EvmSource {
 
     /// Returns the receipts of blocks, by the hash of the block.
     fn receipts(&self, provider: &Provider, blocks: &[Value], cancel: &Cancel) -> Result<Vec<Value>, CallError> {
-        let is_lacking = provider.note(|card| card.lacks.iter().any(|known| known == "eth_getBlockReceipts"));
-        if !is_lacking {
+        if !provider.lacks("eth_getBlockReceipts") {
             let calls = blocks.iter().map(|block| json!([block["hash"]])).collect();
             match self.many(provider, "eth_getBlockReceipts", calls, cancel) {
                 Err(CallError::NoMethod(_)) => {}
@@ -76,8 +75,14 @@ impl EvmSource {
             let transactions = block["transactions"].as_array();
             transactions.into_iter().flatten().map(|transaction| json!([transaction["hash"]])).collect()
         };
-        let each = blocks.iter().map(|block| self.many(provider, "eth_getTransactionReceipt", hashes(block), cancel));
-        each.map(|receipts| receipts.map(Value::from)).collect()
+        let of_block = |block: &Value| {
+            let receipts = self.many(provider, "eth_getTransactionReceipt", hashes(block), cancel)?;
+            match receipts.iter().any(Value::is_null) {
+                true => Err(CallError::Missing(format!("receipts of block {}", block["number"]))),
+                false => Ok(Value::from(receipts)),
+            }
+        };
+        blocks.iter().map(of_block).collect()
     }
 }
 
@@ -142,14 +147,15 @@ impl Source for EvmSource {
             }
             let VerifiedBlock { header, transactions, .. } =
                 verify_all(self.chain, number, block, Some(&receipts), Senders::Recover)?;
-            let parent = header.parent_hash().as_bytes().to_vec();
-            if fetched.blocks == 0 {
-                fetched.ends.0 = parent;
-            } else if fetched.ends.1 != parent {
-                let text = format!("block {number}: its parent is not block {} of the same provider", number - 1);
-                return Err(FetchError::Lie { code: "parent", block: number, text });
+            match fetched.hashes.last() {
+                None => fetched.parent = Some(header.parent_hash()),
+                Some(before) if *before != header.parent_hash() => {
+                    let text = format!("block {number}: its parent is not block {} of the same provider", number - 1);
+                    return Err(FetchError::Lie { code: "parent", block: number, text });
+                }
+                Some(_) => {}
             }
-            fetched.ends.1 = header.hash().as_bytes().to_vec();
+            fetched.hashes.push(header.hash());
             fetched.blocks += 1;
             fetched.transactions += transactions.as_slice().len() as u64;
             fetched.add_lines([block, &receipts]);
@@ -157,23 +163,22 @@ impl Source for EvmSource {
         Ok(fetched)
     }
 
-    fn fetch_traces(
-        &self,
-        provider: &Provider,
-        (first, last): (u64, u64),
-        cancel: &Cancel,
-    ) -> Option<Result<Fetched, FetchError>> {
+    fn has_traces(&self) -> bool {
+        true
+    }
+
+    fn fetch_traces(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
         let mut missing = CallError::NoMethod(TRACES.join(", "));
         for method in TRACES {
-            if provider.card().lacks.iter().any(|known| known == method) {
+            if provider.lacks(method) {
                 continue;
             }
-            match self.traces(provider, method, (first, last), cancel) {
+            match self.traces(provider, method, range, cancel) {
                 Err(FetchError::Call(error @ CallError::NoMethod(_))) => missing = error,
-                outcome => return Some(outcome),
+                outcome => return outcome,
             }
         }
-        Some(Err(missing.into()))
+        Err(missing.into())
     }
 }
 
@@ -194,6 +199,8 @@ impl EvmSource {
         let answers = self.many(provider, method, calls.collect(), cancel)?;
         let mut fetched = Fetched { complete: vec![CoverageTable::Traces], ..Fetched::default() };
         for ((number, block), answer) in (first..).zip(&blocks).zip(answers) {
+            let hash = block["hash"].as_str().and_then(|text| BlockHash::parse(Family::Evm, text).ok());
+            fetched.hashes.push(hash.ok_or_else(|| CallError::Missing(format!("block {number}")))?);
             let entries = answer.as_array().ok_or_else(|| CallError::Missing(format!("traces of block {number}")))?;
             check_traces(number, block, entries, method)?;
             fetched.blocks += 1;

@@ -1,34 +1,32 @@
 //! The load of a range of blocks from nodes into a store: fetched at the same time, verified, and committed in order.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use headwater_ingest::{Options, Progress, ProgressState, finish_load, ingest};
 use headwater_ledger::Cancel;
+use headwater_ledger::Snapshot;
 use headwater_ledger::facts::{Batch, Claim};
-use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, uncovered};
+use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _, uncovered};
 use headwater_ledger::store::{CommitReport, Writer};
-use headwater_types::{Chain, Family, Timestamp};
+use headwater_types::{BlockHash, Chain, Family, Timestamp};
 use serde::Serialize;
 
 use crate::bitcoin_source::BitcoinSource;
 use crate::error::{FetchError, NodeError};
 use crate::evm_source::EvmSource;
 use crate::pool::Providers;
+use crate::queue::Queue;
+use crate::score_file;
 use crate::source::{Fetched, Source};
+use crate::spool::Spool;
 use crate::transport::Provider;
 use crate::tron_source::TronSource;
 
 /// Blocks of one piece of work.
-const PIECE: u64 = 20;
-/// Pieces that may be fetched before the first of them is committed.
-const AHEAD: usize = 64;
+const PIECE: u64 = 10;
 /// A commit is made once so many bytes of answers, or so many blocks, are gathered.
 const COMMIT_BYTES: usize = 64 << 20;
 const COMMIT_BLOCKS: u64 = 5_000;
@@ -38,8 +36,8 @@ const COMMIT_BLOCKS: u64 = 5_000;
 pub struct HistoryOptions {
     /// The chain.
     pub chain: Chain,
-    /// The first block.
-    pub from: u64,
+    /// The first block; if omitted, the first one that the store holds of the chain, else block 0.
+    pub from: Option<u64>,
     /// The last block; the newest final one if omitted.
     pub to: Option<u64>,
     /// Requests at the same time.
@@ -71,6 +69,8 @@ pub struct HistoryState {
     pub total: u64,
     /// Transactions that were loaded.
     pub transactions: u64,
+    /// Movements that were committed.
+    pub movements: u64,
 }
 
 /// Receives the progress of a load from nodes.
@@ -83,6 +83,19 @@ pub trait HistoryProgress: Sync {
 
     /// Called while sidecars are built.
     fn building(&self, _kind: &'static str, _done: u64, _total: u64) {}
+}
+
+/// Blocks that no provider has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// `blocks` or `internal movements`.
+    pub what: &'static str,
+    /// The first block.
+    pub from_block: u64,
+    /// The last block.
+    pub to_block: u64,
+    /// What each provider said of the first of them.
+    pub reasons: Vec<String>,
 }
 
 /// The outcome of a load from nodes.
@@ -100,10 +113,14 @@ pub struct HistoryReport {
     pub blocks: u64,
     /// Transactions of them.
     pub transactions: u64,
+    /// Movements that the store holds more than before.
+    pub movements: u64,
     /// Blocks whose internal movements were loaded.
     pub traced: u64,
     /// The reason for which internal movements are missing.
     pub traces_missing: Option<String>,
+    /// Ranges that no provider has.
+    pub gaps: Vec<Gap>,
     /// Seconds of the load.
     pub seconds: f64,
     /// The last generation.
@@ -125,29 +142,55 @@ pub fn load_history(
     progress: &dyn HistoryProgress,
     cancel: &Cancel,
 ) -> Result<HistoryReport, NodeError> {
+    let mut writer = Writer::open_or_create(store)?;
+    let outcome = load_into(&mut writer, store, providers, options, progress, cancel);
+    score_file::add(store, options.chain, providers, options.imported_at)?;
+    outcome
+}
+
+/// Loads through a writer.
+fn load_into(
+    writer: &mut Writer,
+    store: &Path,
+    providers: &Providers,
+    options: &HistoryOptions,
+    progress: &dyn HistoryProgress,
+    cancel: &Cancel,
+) -> Result<HistoryReport, NodeError> {
     let began = Instant::now();
     let source = source_of(options.chain)?;
-    let to = last_block(providers, &*source, options, cancel)?;
-    let mut writer = Writer::open_or_create(store)?;
-    let spool = Spool::new(store)?;
+    let chain = options.chain;
+    let from = options.from.unwrap_or_else(|| first_held(writer, chain));
+    let to = last_block(providers, &*source, (from, options.to), cancel)?;
+    let before = movements(writer, chain);
     writer.begin_load();
-    let mut load = Load { source: &*source, providers, options, progress, cancel, spool, generation: None };
-    let open = missing(&writer, options.chain, source.tables(), (options.from, to));
-    let total = count(&open);
-    let (blocks, transactions) =
-        load.pass(&mut writer, "blocks", open, total, &|provider, range| source.fetch(provider, range, cancel))?;
-    let (traced, traces_missing) = load.traces(&mut writer, (options.from, to))?;
-    let as_ingest = AsIngest { progress };
-    finish_load(&mut writer, options.imported_at, &as_ingest, cancel)?;
+    let mut load = Load {
+        writer,
+        source: &*source,
+        providers,
+        options,
+        progress,
+        cancel,
+        spool: Spool::new(store)?,
+        movements_before: before,
+        generation: None,
+    };
+    let open = load.missing(source.tables(), (from, to));
+    let held = (to - from + 1) - count(&open);
+    let blocks = load.pass("blocks", &open, &|provider, range| source.fetch(provider, range, cancel))?;
+    let (traces, traces_missing) = load.traces((from, to))?;
+    finish_load(load.writer, options.imported_at, &AsIngest { progress }, cancel)?;
     Ok(HistoryReport {
-        chain: options.chain.name().to_owned(),
-        from: options.from,
+        chain: chain.name().to_owned(),
+        from,
         to,
-        held: (to - options.from + 1) - total,
-        blocks,
-        transactions,
-        traced,
+        held,
+        blocks: blocks.blocks,
+        transactions: blocks.transactions,
+        movements: movements(load.writer, chain).saturating_sub(before),
+        traced: traces.blocks,
         traces_missing,
+        gaps: blocks.gaps.into_iter().chain(traces.gaps).collect(),
         seconds: began.elapsed().as_secs_f64(),
         generation: load.generation,
     })
@@ -162,18 +205,28 @@ fn source_of(chain: Chain) -> Result<Box<dyn Source>, NodeError> {
     }
 }
 
+/// Returns the first block that the store holds of a chain; 0 if none.
+fn first_held(writer: &Writer, chain: Chain) -> u64 {
+    let snapshot = writer.snapshot();
+    let first = snapshot.coverage().get(&chain).and_then(|coverage| coverage.ranges_of(CoverageTable::Blocks).first());
+    first.map_or(0, |(first, _)| *first)
+}
+
+fn movements(writer: &Writer, chain: Chain) -> u64 {
+    writer.snapshot().coverage().get(&chain).map_or(0, |coverage| coverage.movements)
+}
+
 /// Checks that each provider is of the chain, and finds the last block of the load.
 fn last_block(
     providers: &Providers,
     source: &dyn Source,
-    options: &HistoryOptions,
+    (from, to): (u64, Option<u64>),
     cancel: &Cancel,
 ) -> Result<u64, NodeError> {
     let mut heads = Vec::new();
-    let range = (options.from, options.to.unwrap_or(options.from));
     for _ in providers.all() {
         // A provider of another chain, or one that does not answer, is put aside here.
-        let head = providers.ask(range, |provider| {
+        let head = providers.ask((from, to.unwrap_or(from)), |provider| {
             source.check_chain(provider, cancel)?;
             Ok(source.final_head(provider, cancel)?)
         });
@@ -181,33 +234,16 @@ fn last_block(
     }
     let head = heads.iter().filter_map(|head| head.as_ref().ok()).max().copied();
     let Some(head) = head else { return heads.swap_remove(0) };
-    let to = options.to.unwrap_or(head);
+    let to = to.unwrap_or(head);
     if to > head {
         return Err(NodeError::Range(format!(
             "block {to} is not final: the newest final block of the providers is {head}; load up to it, or later"
         )));
     }
-    if options.from > to {
-        return Err(NodeError::Range(format!("the range begins at block {} and ends at {to}", options.from)));
+    if from > to {
+        return Err(NodeError::Range(format!("the range begins at block {from} and ends at {to}")));
     }
     Ok(to)
-}
-
-/// Returns the ranges of which one of the tables is missing.
-fn missing(writer: &Writer, chain: Chain, tables: &[CoverageTable], range: (u64, u64)) -> Vec<(u64, u64)> {
-    let snapshot = writer.snapshot();
-    let none = Coverage::default();
-    let coverage = snapshot.coverage().get(&chain).unwrap_or(&none);
-    let mut open: Vec<_> = tables.iter().flat_map(|table| uncovered(coverage.ranges_of(*table), range)).collect();
-    open.sort_unstable();
-    let mut united: Vec<(u64, u64)> = Vec::new();
-    for (begin, end) in open {
-        match united.last_mut() {
-            Some(last) if begin <= last.1.saturating_add(1) => last.1 = last.1.max(end),
-            _ => united.push((begin, end)),
-        }
-    }
-    united
 }
 
 fn count(ranges: &[(u64, u64)]) -> u64 {
@@ -224,100 +260,121 @@ fn pieces(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
 
 /// A load that runs.
 struct Load<'a> {
+    writer: &'a mut Writer,
     source: &'a dyn Source,
     providers: &'a Providers,
     options: &'a HistoryOptions,
     progress: &'a dyn HistoryProgress,
     cancel: &'a Cancel,
     spool: Spool,
+    movements_before: u64,
     generation: Option<u64>,
 }
 
 /// Fetches one range from a provider.
 type Fetch<'f> = dyn Fn(&Provider, (u64, u64)) -> Result<Fetched, FetchError> + Sync + 'f;
 
-impl Load<'_> {
-    /// Fetches ranges at the same time, and commits them in order. Returns the blocks and transactions that were loaded.
-    fn pass(
-        &mut self,
-        writer: &mut Writer,
-        what: &'static str,
-        ranges: Vec<(u64, u64)>,
-        total: u64,
-        fetch: &Fetch<'_>,
-    ) -> Result<(u64, u64), NodeError> {
-        let pieces = pieces(&ranges);
-        let queue = Queue::default();
-        let (mut blocks, mut transactions) = (0, 0);
-        thread::scope(|scope| {
-            for _ in 0..self.options.parallel.clamp(1, pieces.len().max(1)) {
-                scope.spawn(|| {
-                    queue.work(&pieces, &|range| self.providers.ask(range, |provider| fetch(provider, range)))
-                });
-            }
-            let outcome = (|| {
-                let mut gathered = Gathered::default();
-                let mut last_hash: Option<(u64, Vec<u8>)> = None;
-                for (place, range) in pieces.iter().enumerate() {
-                    let fetched = queue.take(place)?;
-                    check_link(&mut last_hash, *range, &fetched)?;
-                    (blocks, transactions) = (blocks + fetched.blocks, transactions + fetched.transactions);
-                    gathered.add(*range, fetched);
-                    if gathered.content.len() >= COMMIT_BYTES || gathered.blocks >= COMMIT_BLOCKS {
-                        self.commit(writer, std::mem::take(&mut gathered))?;
-                    }
-                    self.progress.update(HistoryState { what, done: blocks, total, transactions });
-                }
-                self.commit(writer, gathered)
-            })();
-            queue.stop();
-            outcome
-        })?;
-        Ok((blocks, transactions))
-    }
+/// What a pass over ranges loaded.
+#[derive(Default)]
+struct Passed {
+    blocks: u64,
+    transactions: u64,
+    gaps: Vec<Gap>,
 }
 
 impl Load<'_> {
-    /// Loads internal movements of blocks that are held, where a node has them. Returns the blocks, and the reason for which
-    /// others are missing.
-    fn traces(&mut self, writer: &mut Writer, range: (u64, u64)) -> Result<(u64, Option<String>), NodeError> {
+    /// Returns the ranges of which one of the tables is missing.
+    fn missing(&self, tables: &[CoverageTable], range: (u64, u64)) -> Vec<(u64, u64)> {
+        let snapshot = self.writer.snapshot();
+        let none = Coverage::default();
+        let coverage = snapshot.coverage().get(&self.options.chain).unwrap_or(&none);
+        let mut open: Vec<_> = tables.iter().flat_map(|table| uncovered(coverage.ranges_of(*table), range)).collect();
+        open.sort_unstable();
+        let mut united: Vec<(u64, u64)> = Vec::new();
+        for (begin, end) in open {
+            match united.last_mut() {
+                Some(last) if begin <= last.1.saturating_add(1) => last.1 = last.1.max(end),
+                _ => united.push((begin, end)),
+            }
+        }
+        united
+    }
+
+    /// Fetches ranges at the same time, and commits them in order. A piece that no provider has is a gap.
+    fn pass(&mut self, what: &'static str, ranges: &[(u64, u64)], fetch: &Fetch<'_>) -> Result<Passed, NodeError> {
+        let (pieces, total) = (pieces(ranges), count(ranges));
+        let linked = Linked { snapshot: self.writer.snapshot(), chain: self.options.chain, fetch };
+        let providers = self.providers;
+        let queue = Queue::default();
+        let mut passed = Passed::default();
+        let ask = |range| providers.ask(range, |provider| linked.fetch(provider, range));
+        thread::scope(|scope| {
+            for _ in 0..self.options.parallel.clamp(1, pieces.len().max(1)) {
+                scope.spawn(|| queue.work(&pieces, &ask));
+            }
+            let mut gathered = Gathered::default();
+            let mut outcome = Ok(());
+            for (place, range) in pieces.iter().enumerate() {
+                match queue.take(place) {
+                    Ok(fetched) => {
+                        passed.blocks += fetched.blocks;
+                        passed.transactions += fetched.transactions;
+                        outcome = gathered.add(*range, fetched);
+                    }
+                    Err(NodeError::NoProvider { is_gap: true, reasons, .. }) => passed.add_gap(what, *range, reasons),
+                    Err(error) => outcome = Err(error),
+                }
+                if outcome.is_err() {
+                    break;
+                }
+                if gathered.content.len() >= COMMIT_BYTES || gathered.blocks >= COMMIT_BLOCKS {
+                    outcome = self.commit(std::mem::take(&mut gathered));
+                }
+                let movements = movements(self.writer, self.options.chain).saturating_sub(self.movements_before);
+                let Passed { blocks: done, transactions, .. } = passed;
+                self.progress.update(HistoryState { what, done, total, transactions, movements });
+            }
+            queue.stop();
+            // What was verified before a failure is kept.
+            self.commit(gathered).and(outcome)
+        })?;
+        Ok(passed)
+    }
+
+    /// Loads internal movements of blocks that are held, where a node has them. Returns what was loaded, and the reason for
+    /// which others are missing.
+    fn traces(&mut self, range: (u64, u64)) -> Result<(Passed, Option<String>), NodeError> {
         if self.options.traces == Traces::LeftOut {
-            return Ok((0, Some("they were left out by the caller".to_owned())));
+            return Ok((Passed::default(), Some("they were left out by the caller".to_owned())));
         }
-        let source = self.source;
-        let cancel = self.cancel;
-        if source.fetch_traces(&self.providers.all()[0], (1, 0), cancel).is_none() {
-            return Ok((0, None));
+        let (source, cancel) = (self.source, self.cancel);
+        if !source.has_traces() {
+            return Ok((Passed::default(), None));
         }
-        let open = missing(writer, self.options.chain, &[CoverageTable::Traces], range);
-        let total = count(&open);
-        let fetch = |provider: &Provider, range| match source.fetch_traces(provider, range, cancel) {
-            Some(outcome) => outcome,
-            None => Ok(Fetched::default()),
-        };
-        match self.pass(writer, "internal movements", open, total, &fetch) {
-            Ok((blocks, _)) => Ok((blocks, None)),
+        let open = self.missing(&[CoverageTable::Traces], range);
+        match self.pass("internal movements", &open, &|provider, range| source.fetch_traces(provider, range, cancel)) {
+            Ok(passed) => Ok((passed, None)),
             // Answers say that they are missing: a load without them is of use.
-            Err(NodeError::NoProvider { reasons, .. }) => Ok((0, Some(reasons.join("; ")))),
+            Err(NodeError::NoProvider { reasons, .. }) => Ok((Passed::default(), Some(reasons.join("; ")))),
             Err(error) => Err(error),
         }
     }
 
     /// Commits what was gathered: its facts by the reader of such files, then the ranges that are complete.
-    fn commit(&mut self, writer: &mut Writer, gathered: Gathered) -> Result<(), NodeError> {
+    fn commit(&mut self, gathered: Gathered) -> Result<(), NodeError> {
         let Some((first, last)) = gathered.range else { return Ok(()) };
         if !gathered.content.is_empty() {
-            self.read(writer, (first, last), &gathered.content)?;
+            self.read((first, last), &gathered.content)?;
         }
         let mut batch = Batch::new(self.options.chain);
         batch.claims = gathered.claims;
-        let report = writer.commit(batch, self.cancel)?;
+        let report = self.writer.commit(batch, self.cancel)?;
         self.generation = Some(report.generation);
         Ok(())
     }
 
     /// Reads answers as a file of them.
-    fn read(&self, writer: &mut Writer, (first, last): (u64, u64), content: &[u8]) -> Result<(), NodeError> {
+    fn read(&mut self, (first, last): (u64, u64), content: &[u8]) -> Result<(), NodeError> {
         let file = self.spool.write(&self.source.file_name(first, last), content)?;
         let reading = Options {
             chain: Some(self.options.chain),
@@ -325,9 +382,63 @@ impl Load<'_> {
             ..Options::default()
         };
         let as_ingest = AsIngest { progress: self.progress };
-        ingest(std::slice::from_ref(&file), &reading, writer, &as_ingest, self.cancel)?;
+        ingest(std::slice::from_ref(&file), &reading, self.writer, &as_ingest, self.cancel)?;
         self.spool.remove(&file)
     }
+}
+
+impl Passed {
+    fn add_gap(&mut self, what: &'static str, (from_block, to_block): (u64, u64), reasons: Vec<String>) {
+        match self.gaps.last_mut() {
+            Some(last) if last.to_block.checked_add(1) == Some(from_block) => last.to_block = to_block,
+            _ => self.gaps.push(Gap { what, from_block, to_block, reasons }),
+        }
+    }
+}
+
+/// Fetches pieces that fit the blocks that the store holds around them.
+struct Linked<'a> {
+    snapshot: Arc<Snapshot>,
+    chain: Chain,
+    fetch: &'a Fetch<'a>,
+}
+
+impl Linked<'_> {
+    /// Fetches a piece, and compares it with the hashes of the blocks that the store holds: of the piece itself, and of
+    /// those before and behind it.
+    fn fetch(&self, provider: &Provider, (first, last): (u64, u64)) -> Result<Fetched, FetchError> {
+        let mut fetched = (self.fetch)(provider, (first, last))?;
+        fetched.provider = provider.name().to_owned();
+        for (number, hash) in (first..).zip(&fetched.hashes) {
+            self.compare(number, *hash)?;
+        }
+        if let (Some(parent), Some(before)) = (fetched.parent, first.checked_sub(1)) {
+            self.compare(before, parent)?;
+            let behind = last.saturating_add(1);
+            if self.hash_of(behind).is_some() {
+                let next = (self.fetch)(provider, (behind, behind))?;
+                next.hashes.first().map_or(Ok(()), |hash| self.compare(behind, *hash))?;
+                if next.parent != fetched.hashes.last().copied() {
+                    return Err(other_branch(behind));
+                }
+            }
+        }
+        Ok(fetched)
+    }
+
+    fn hash_of(&self, number: u64) -> Option<BlockHash> {
+        self.snapshot.block(self.chain, number).ok().flatten()?.hash
+    }
+
+    fn compare(&self, number: u64, hash: BlockHash) -> Result<(), FetchError> {
+        if self.hash_of(number).is_some_and(|held| held != hash) { Err(other_branch(number)) } else { Ok(()) }
+    }
+}
+
+fn other_branch(block: u64) -> FetchError {
+    let text =
+        format!("block {block}: its hash is not the one that the store holds: it is of another branch of the chain");
+    FetchError::Lie { code: "branch", block, text }
 }
 
 /// Answers that wait for a commit.
@@ -337,103 +448,30 @@ struct Gathered {
     blocks: u64,
     content: Vec<u8>,
     claims: Vec<Claim>,
+    /// The last block, with its hash and who answered it.
+    last: Option<(u64, BlockHash, String)>,
 }
 
 impl Gathered {
-    fn add(&mut self, (first, last): (u64, u64), fetched: Fetched) {
+    /// Adds a piece, which follows the one before.
+    fn add(&mut self, (first, last): (u64, u64), fetched: Fetched) -> Result<(), NodeError> {
+        if let (Some((number, hash, provider)), Some(parent)) = (&self.last, fetched.parent)
+            && number.checked_add(1) == Some(first)
+            && *hash != parent
+        {
+            return Err(NodeError::Branches {
+                block: first,
+                provider: fetched.provider,
+                before: *number,
+                other: provider.clone(),
+            });
+        }
+        self.last = fetched.hashes.last().map(|hash| (last, *hash, fetched.provider));
         self.range = Some((self.range.map_or(first, |(begin, _)| begin), last));
         self.blocks += fetched.blocks;
         self.content.extend(fetched.content);
         self.claims.extend(fetched.complete.into_iter().map(|table| Claim::Blocks { first, last, table }));
-    }
-}
-
-/// Compares the parent of the first block of a piece with the last block of the piece before.
-fn check_link(last: &mut Option<(u64, Vec<u8>)>, (first, end): (u64, u64), fetched: &Fetched) -> Result<(), NodeError> {
-    let (parent, hash) = &fetched.ends;
-    if let Some((number, before)) = last.as_ref().filter(|(number, _)| number + 1 == first)
-        && !parent.is_empty()
-        && before != parent
-    {
-        return Err(NodeError::Range(format!(
-            "block {first} does not follow block {number}: the providers are on different branches of the chain; load again, \
-             or name one provider"
-        )));
-    }
-    *last = Some((end, hash.clone()));
-    Ok(())
-}
-
-/// Pieces of work for threads, whose outcomes are taken in order.
-#[derive(Default)]
-struct Queue {
-    next: AtomicUsize,
-    taken: AtomicUsize,
-    is_stopped: AtomicBool,
-    done: Mutex<BTreeMap<usize, Result<Fetched, NodeError>>>,
-    changed: Condvar,
-}
-
-impl Queue {
-    /// Fetches pieces until none is left, not too far ahead of what is taken.
-    fn work(&self, pieces: &[(u64, u64)], fetch: &dyn Fn((u64, u64)) -> Result<Fetched, NodeError>) {
-        while !self.is_stopped.load(Ordering::Acquire) {
-            let place = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(range) = pieces.get(place) else { return };
-            while place >= self.taken.load(Ordering::Acquire) + AHEAD {
-                if self.is_stopped.load(Ordering::Acquire) {
-                    return;
-                }
-                thread::sleep(Duration::from_millis(5));
-            }
-            let outcome = fetch(*range);
-            self.done.lock().expect("no holder of the lock panics").insert(place, outcome);
-            self.changed.notify_all();
-        }
-    }
-
-    /// Waits for the outcome of a piece.
-    fn take(&self, place: usize) -> Result<Fetched, NodeError> {
-        let mut done = self.done.lock().expect("no holder of the lock panics");
-        loop {
-            if let Some(outcome) = done.remove(&place) {
-                self.taken.store(place + 1, Ordering::Release);
-                return outcome;
-            }
-            done = self.changed.wait(done).expect("no holder of the lock panics");
-        }
-    }
-
-    fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Release);
-    }
-}
-
-/// The folder of answers on their way into the store. What a killed load left there is removed by the next one.
-struct Spool {
-    folder: PathBuf,
-}
-
-impl Spool {
-    fn new(store: &Path) -> Result<Self, NodeError> {
-        let folder = store.join("incoming");
-        let failed = |source| NodeError::Io { file: folder.display().to_string(), source };
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-        fs::create_dir_all(&folder).map_err(failed)?;
-        Ok(Self { folder })
-    }
-
-    fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, NodeError> {
-        let file = self.folder.join(name);
-        fs::write(&file, content).map_err(|source| NodeError::Io { file: file.display().to_string(), source })?;
-        Ok(file)
-    }
-
-    fn remove(&self, file: &Path) -> Result<(), NodeError> {
-        fs::remove_file(file).map_err(|source| NodeError::Io { file: file.display().to_string(), source })
+        Ok(())
     }
 }
 

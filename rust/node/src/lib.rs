@@ -2,6 +2,7 @@
 //!
 //! - [`load_history`] loads a range of blocks into a store, and continues where a load before it stopped.
 //! - [`Providers`] are the nodes that are asked, each with a budget of requests and a [`ScoreCard`].
+//! - [`compare_balances`] compares a store with the state of a node.
 //! - A source for each family of chains knows which calls bring blocks, and in which file format their answers are read.
 #![forbid(unsafe_code)]
 // Text of nodes may hold any characters: a slice by byte positions would panic inside one.
@@ -9,17 +10,23 @@
 
 mod bitcoin_source;
 mod budget;
+mod comparison;
 mod error;
 mod evm_source;
 mod history;
 mod pool;
+mod queue;
 mod score_card;
+mod score_file;
 mod source;
+mod spool;
 mod transport;
 mod tron_source;
 
+pub use comparison::{ComparisonReport, Difference, compare_balances};
 pub use error::{CallError, FetchError, NodeError};
-pub use history::{HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history};
+pub use history::{Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history};
 pub use pool::Providers;
 pub use score_card::ScoreCard;
+pub use score_file::{KnownProvider, known_providers};
 pub use transport::Provider;

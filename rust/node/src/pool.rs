@@ -47,7 +47,7 @@ impl Providers {
         attempt: impl Fn(&Provider) -> Result<T, FetchError>,
     ) -> Result<T, NodeError> {
         let begin = self.turn.fetch_add(1, Ordering::Relaxed);
-        let mut reasons = Vec::new();
+        let (mut reasons, mut is_gap) = (Vec::new(), false);
         for place in (0..self.all.len()).map(|step| (begin + step) % self.all.len()) {
             let provider = &self.all[place];
             if let Some(reason) = provider.card().aside {
@@ -64,11 +64,12 @@ impl Providers {
                 }
                 Err(error) => {
                     reasons.push(format!("{}: {error}", provider.name()));
+                    is_gap |= matches!(error, FetchError::Call(CallError::Missing(_)));
                     self.judge(place, &error);
                 }
             }
         }
-        Err(NodeError::NoProvider { first, last, reasons })
+        Err(NodeError::NoProvider { first, last, reasons, is_gap })
     }
 
     /// Notes a failure, and puts the provider aside where another call cannot end better.
@@ -83,8 +84,8 @@ impl Providers {
                 provider.note(|card| card.gaps += 1);
                 false
             }
-            FetchError::Call(CallError::Refused(_) | CallError::NoMethod(_)) => true,
-            FetchError::Unknown(_) => false,
+            FetchError::Call(CallError::Refused(_)) => true,
+            FetchError::Call(CallError::NoMethod(_)) | FetchError::Unknown(_) => false,
             FetchError::Call(_) => self.failures[place].fetch_add(1, Ordering::Relaxed) + 1 >= MAX_FAILURES,
         };
         if aside {

@@ -26,7 +26,7 @@ pub struct ScoreCard {
     pub first_lie: Option<String>,
     /// Methods that it does not have.
     pub lacks: Vec<String>,
-    /// The reason for which it is not asked any more; none if it is.
+    /// The reason for which the last load stopped to ask it; none if it did not.
     pub aside: Option<String>,
     /// The latest times of calls in milliseconds.
     millis: Vec<f64>,
@@ -46,6 +46,23 @@ impl ScoreCard {
     pub fn lied(&mut self, code: &str, text: &str) {
         *self.lies.entry(code.to_owned()).or_default() += 1;
         self.first_lie.get_or_insert_with(|| text.to_owned());
+    }
+
+    /// Adds the counts of a later load.
+    pub(crate) fn add(&mut self, later: &Self) {
+        self.answered += later.answered;
+        self.failed += later.failed;
+        self.rate_limited += later.rate_limited;
+        self.gaps += later.gaps;
+        for (code, count) in &later.lies {
+            *self.lies.entry(code.clone()).or_default() += count;
+        }
+        self.first_lie = self.first_lie.take().or_else(|| later.first_lie.clone());
+        self.lacks.clone_from(&later.lacks);
+        self.aside.clone_from(&later.aside);
+        self.millis.extend(&later.millis);
+        let surplus = self.millis.len().saturating_sub(KEPT);
+        self.millis.drain(..surplus);
     }
 
     /// Notes a method that it does not have.
@@ -74,6 +91,19 @@ impl ScoreCard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn add_sums_counts_and_keeps_the_latest_times() {
+        let mut card = ScoreCard { aside: Some("before".to_owned()), ..ScoreCard::default() };
+        let mut later = ScoreCard { gaps: 2, ..ScoreCard::default() };
+        (0..KEPT).for_each(|_| card.answered(Duration::from_millis(1)));
+        later.answered(Duration::from_millis(9));
+        later.lied("count", "block 3: ...");
+        card.add(&later);
+        card.add(&later);
+        assert_eq!((card.gaps, card.lies["count"], card.answered), (4, 2, KEPT as u64 + 2));
+        assert_eq!((card.aside.clone(), card.millis.len(), card.quantile(1.0)), (None, KEPT, Some(9.0)));
+    }
 
     #[test]
     fn quantiles_are_of_the_latest_calls() {

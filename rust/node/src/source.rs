@@ -2,6 +2,7 @@
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
+use headwater_types::BlockHash;
 use serde_json::Value;
 
 use crate::error::{CallError, FetchError};
@@ -27,13 +28,15 @@ pub(crate) trait Source: Sync {
     /// Fetches blocks, both ends included, and verifies them.
     fn fetch(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError>;
 
-    /// Fetches internal movements of blocks that are held already; `None` where the chain has none apart.
-    fn fetch_traces(
-        &self,
-        provider: &Provider,
-        range: (u64, u64),
-        cancel: &Cancel,
-    ) -> Option<Result<Fetched, FetchError>>;
+    /// Returns whether internal movements of the chain are fetched apart.
+    fn has_traces(&self) -> bool {
+        false
+    }
+
+    /// Fetches internal movements of blocks that are held already, where [`Source::has_traces`] says so.
+    fn fetch_traces(&self, _: &Provider, _: (u64, u64), _: &Cancel) -> Result<Fetched, FetchError> {
+        Err(CallError::NoMethod("internal movements".to_owned()).into())
+    }
 }
 
 /// Fetched blocks.
@@ -45,8 +48,12 @@ pub(crate) struct Fetched {
     pub blocks: u64,
     /// The number of transactions.
     pub transactions: u64,
-    /// The hash of the parent of the first block, and that of the last block; both empty for traces.
-    pub ends: (Vec<u8>, Vec<u8>),
+    /// The hash of the parent of the first block, where it was verified.
+    pub parent: Option<BlockHash>,
+    /// The hashes of the blocks, in order.
+    pub hashes: Vec<BlockHash>,
+    /// The name of the provider.
+    pub provider: String,
     /// The tables that are complete besides those that the reader of the content finds so: what was verified against the
     /// headers, and what may be empty.
     pub complete: Vec<CoverageTable>,

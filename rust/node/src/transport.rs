@@ -117,6 +117,11 @@ impl Provider {
         self.note(|card| card.clone())
     }
 
+    /// Returns whether it was seen not to have a method.
+    pub(crate) fn lacks(&self, method: &str) -> bool {
+        self.note(|card| card.lacks.iter().any(|known| known == method))
+    }
+
     /// Writes to its score card.
     pub(crate) fn note<T>(&self, write: impl FnOnce(&mut ScoreCard) -> T) -> T {
         write(&mut self.card.lock().expect("no holder of the lock panics"))
@@ -249,7 +254,11 @@ impl Provider {
         };
         // A refusal of a whole batch comes alone.
         if let ([Envelope { error: Some(error), .. }], true) = (envelopes.as_slice(), count > 1) {
-            return Err(self.refusal(method, error));
+            return Err(match self.refusal(method, error) {
+                // Many providers limit batches, each in words of its own: fewer calls at once are the remedy.
+                CallError::Failed(text) => CallError::TooMuch(text),
+                refusal => refusal,
+            });
         }
         let mut answers: Vec<Option<Result<Value, CallError>>> = (0..count).map(|_| None).collect();
         for envelope in envelopes {

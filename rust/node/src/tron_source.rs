@@ -2,7 +2,7 @@
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::{BlockHash, Chain};
+use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
@@ -69,21 +69,15 @@ impl Source for TronSource {
             let transactions = verify_transactions(&header, block)?;
             let infos = provider.ask("/wallet/gettransactioninfobyblocknum", &json!({"num": number}), cancel)?;
             verify_infos(&header, &transactions, &infos)?;
-            if fetched.blocks == 0 {
-                fetched.ends.0 = header.parent_hash().as_bytes().to_vec();
-            } else {
-                let before = <[u8; 32]>::try_from(fetched.ends.1.as_slice()).map(BlockHash::new);
-                header.verify_parent(before.expect("the id of the block before has 32 bytes"))?;
+            match fetched.hashes.last() {
+                None => fetched.parent = Some(header.parent_hash()),
+                Some(before) => header.verify_parent(*before)?,
             }
-            fetched.ends.1 = header.id().as_bytes().to_vec();
+            fetched.hashes.push(header.id());
             fetched.blocks += 1;
             fetched.transactions += transactions.count() as u64;
             fetched.add_lines([block, &infos]);
         }
         Ok(fetched)
-    }
-
-    fn fetch_traces(&self, _: &Provider, _: (u64, u64), _: &Cancel) -> Option<Result<Fetched, FetchError>> {
-        None
     }
 }

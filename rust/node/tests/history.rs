@@ -211,7 +211,7 @@ fn load(
     let providers = Providers::new(&urls, None).unwrap();
     let options = HistoryOptions {
         chain: Chain::ETHEREUM,
-        from: range.0,
+        from: Some(range.0),
         to: range.1,
         parallel: 3,
         traces: Traces::WherePossible,

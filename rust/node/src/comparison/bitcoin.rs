@@ -1,0 +1,109 @@
+//! Unspent outputs by Bitcoin Core, and the coins of all of them.
+
+use headwater_ledger::facts::OutPoint;
+use headwater_ledger::read::{Posting, Scan, Transaction};
+use headwater_types::{Address, Family};
+use serde_json::{Value, json};
+
+use super::{ComparisonReport, Difference, Run};
+use crate::error::NodeError;
+
+/// The newest movements of an account whose outputs are compared.
+const MOVEMENTS: usize = 50;
+/// Outputs that are asked about at once.
+const OUTPUTS: usize = 20;
+
+/// An output that the store holds as unspent.
+struct Unspent {
+    owner: Address,
+    point: OutPoint,
+    amount: u64,
+}
+
+impl Unspent {
+    fn hash(&self) -> String {
+        self.point.hash.display(Family::Utxo)
+    }
+}
+
+/// Compares the unspent outputs of accounts.
+pub(super) fn compare(run: &Run<'_>, sample: &[Address], report: &mut ComparisonReport) -> Result<(), NodeError> {
+    let mut missing = 0;
+    for (place, address) in sample.iter().enumerate() {
+        for some in unspent(run, address)?.chunks(OUTPUTS) {
+            let calls: Vec<Value> =
+                some.iter().map(|output| json!([output.hash(), output.point.index, false])).collect();
+            let answers = run.providers.ask((run.span.block, run.span.block), |provider| {
+                let answers = provider.batch("gettxout", calls.clone(), run.cancel)?;
+                Ok(answers.into_iter().collect::<Result<Vec<Value>, _>>()?)
+            })?;
+            for (output, answer) in some.iter().zip(&answers) {
+                if answer.is_null() {
+                    missing += 1;
+                } else {
+                    report.count(compare_output(output, answer));
+                }
+            }
+        }
+        (run.progress)(place as u64 + 1, sample.len() as u64);
+    }
+    if missing > 0 {
+        report.leave_out(format!(
+            "{missing} outputs that the node no longer has: they were spent after block {}, or the store lacks the spending",
+            run.span.block
+        ));
+    }
+    report.leave_out("balances of addresses: Bitcoin Core keeps none");
+    Ok(())
+}
+
+/// Returns the outputs that an account received in its newest movements, and that the store holds as unspent.
+fn unspent(run: &Run<'_>, address: &Address) -> Result<Vec<Unspent>, NodeError> {
+    let Some(account) = run.ledger.account(run.chain, address)? else { return Ok(Vec::new()) };
+    let postings: Vec<Posting> = run.ledger.page(&account, &Scan::default(), MOVEMENTS)?;
+    let mut transactions: Vec<_> = postings.iter().map(|posting| posting.transaction).collect();
+    transactions.dedup();
+    let mut found = Vec::new();
+    for reference in transactions {
+        let transaction: Transaction = run.ledger.transaction(reference)?;
+        let hash = transaction.facts.hash;
+        let outputs = transaction.facts.utxo.iter().flat_map(|utxo| &utxo.outputs);
+        for (index, output) in (0..).zip(outputs) {
+            let point = OutPoint { hash, index };
+            if output.owner.as_ref() == Some(address) && run.ledger.spender(run.chain, &point)?.is_none() {
+                found.push(Unspent { owner: *address, point, amount: output.amount });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Compares amount and script of an output.
+fn compare_output(output: &Unspent, answer: &Value) -> Option<Difference> {
+    let satoshis = answer["value"].as_f64().and_then(satoshis);
+    let script = answer.pointer("/scriptPubKey/hex").and_then(Value::as_str);
+    let is_owner = match output.owner {
+        Address::Utxo(address) => script == Some(hex::encode(address.script()).as_str()),
+        _ => false,
+    };
+    if satoshis == Some(output.amount) && is_owner {
+        return None;
+    }
+    let shown = satoshis.map_or_else(|| answer["value"].to_string(), |satoshis| satoshis.to_string());
+    Some(Difference {
+        address: output.owner.to_string(),
+        what: "output",
+        contract: None,
+        output: Some(format!("{}:{}", output.hash(), output.point.index)),
+        store: output.amount.to_string(),
+        node: if is_owner { shown } else { format!("{shown} of the script {}", script.unwrap_or("?")) },
+    })
+}
+
+/// Returns the satoshis of an amount in bitcoin. All amounts below the limit of coins are exact in a double.
+fn satoshis(bitcoin: f64) -> Option<u64> {
+    const COINS: f64 = 21e6;
+    let satoshis = (bitcoin * 1e8).round();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2.1e15, and not negative")]
+    (0.0..=COINS).contains(&bitcoin).then_some(satoshis as u64)
+}
