@@ -40,6 +40,7 @@ from headwater.exposure import ExposureReport, ExposureReports
 from headwater.imports import ImportReport
 from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.load import IngestReport, SimulateReport, ingest, simulate
+from headwater.nodes import ComparisonReport, NodeReport, ingest_rpc, providers, verify_rpc
 from headwater.parts import ScoreFolder, ScorePlan, score_folder, score_join
 from headwater.path import PathReport
 from headwater.pictures import Picture
@@ -53,6 +54,7 @@ __all__ = [
     "ChartReport",
     "ClassReport",
     "ClassReports",
+    "ComparisonReport",
     "Conflict",
     "Credits",
     "ExposureReport",
@@ -65,6 +67,7 @@ __all__ = [
     "InternalError",
     "InvalidInput",
     "Ledger",
+    "NodeReport",
     "NotFound",
     "PathReport",
     "Picture",
@@ -92,10 +95,13 @@ __all__ = [
     "connect",
     "features_of_export",
     "ingest",
+    "ingest_rpc",
     "metrics",
     "open",
+    "providers",
     "score_folder",
     "score_join",
     "simulate",
     "u256",
+    "verify_rpc",
 ]

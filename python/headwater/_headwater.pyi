@@ -30,12 +30,15 @@ __all__ = [
     "import_labels",
     "import_market",
     "ingest",
+    "ingest_rpc",
+    "known_providers",
     "main",
     "measures",
     "open_store",
     "picture_component",
     "simulate",
     "stored_tables",
+    "verify_rpc",
 ]
 
 __version__: str
@@ -195,6 +198,18 @@ def ingest(
     options: dict[str, Any],
     progress: _PartProgress | None,
 ) -> tuple[dict[str, Any], list[str]]: ...
+def ingest_rpc(
+    rpc: Sequence[str], store: str | PathLike[str], options: dict[str, Any], progress: _PartProgress | None
+) -> tuple[dict[str, Any], list[str]]: ...
+def verify_rpc(
+    store: str | PathLike[str],
+    rpc: Sequence[str],
+    chain: str,
+    accounts: int,
+    requests_per_second: float | None,
+    progress: _PartProgress | None,
+) -> dict[str, Any]: ...
+def known_providers(store: str | PathLike[str]) -> list[dict[str, Any]]: ...
 def simulate(
     store: str | PathLike[str],
     preset: str,

@@ -14,6 +14,7 @@ mod ledger;
 mod lines;
 mod load;
 mod metrics;
+mod nodes;
 mod objects;
 mod parts;
 mod picture;
@@ -56,6 +57,9 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::import_market, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_labels, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_core_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::ingest_rpc, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::verify_rpc, module)?)?;
+    module.add_function(wrap_pyfunction!(nodes::providers_of, module)?)?;
     module.add_function(wrap_pyfunction!(digest::file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     Ok(())

@@ -251,7 +251,7 @@ fn imported(
     Ok((object_of(py, &report)?, headwater_cli::notes_of_labels(&report)))
 }
 
-fn options_of<T: DeserializeOwned>(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<T> {
+pub(crate) fn options_of<T: DeserializeOwned>(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<T> {
     serde_json::from_value(value_of(options)?)
         .map_err(|error| raise(py, "InvalidInput", &error.to_string(), Some("invalid_value"), None))
 }
@@ -266,24 +266,25 @@ fn invalid(py: Python<'_>, field: &str, what: &str) -> PyErr {
 
 /// A step of a load, for people.
 #[derive(Debug, Clone, Copy)]
-struct LoadStep {
+pub(crate) struct LoadStep {
     /// The work beside the main one, if it is such.
-    name: &'static str,
-    unit: &'static str,
+    pub name: &'static str,
+    /// What is counted.
+    pub unit: &'static str,
 }
 
 impl LoadStep {
-    const fn building(kind: &'static str) -> Self {
+    pub(crate) const fn building(kind: &'static str) -> Self {
         Self { name: kind, unit: "steps" }
     }
 }
 
 /// The newest state of a load, for the thread that shows it.
 #[derive(Debug, Default)]
-struct NewestStep(Mutex<Option<(LoadStep, u64, u64)>>);
+pub(crate) struct NewestStep(Mutex<Option<(LoadStep, u64, u64)>>);
 
 impl NewestStep {
-    fn note(&self, step: LoadStep, done: u64, total: u64) {
+    pub(crate) fn note(&self, step: LoadStep, done: u64, total: u64) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((step, done, total));
     }
 
@@ -304,7 +305,7 @@ impl Progress for NewestStep {
 
 /// Runs a load, which Ctrl-C stops after its last commit, and reports its progress: the name of the step, the unit, the work
 /// done and all work.
-fn watched<T: Send>(
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&NewestStep, &Cancel) -> T + Send,
@@ -320,7 +321,7 @@ fn watched<T: Send>(
 }
 
 /// The exception for a load that failed.
-fn refused(py: Python<'_>, error: &IngestError) -> PyErr {
+pub(crate) fn refused(py: Python<'_>, error: &IngestError) -> PyErr {
     let class = match error {
         IngestError::Io { .. } => "StorageError",
         IngestError::Store(error) => class_of(error),
@@ -330,7 +331,7 @@ fn refused(py: Python<'_>, error: &IngestError) -> PyErr {
     raise(py, class, &causes(error), None, None)
 }
 
-const fn class_of(error: &LedgerError) -> &'static str {
+pub(crate) const fn class_of(error: &LedgerError) -> &'static str {
     match error {
         LedgerError::Cancelled(_) => "Cancelled",
         LedgerError::Io { .. }

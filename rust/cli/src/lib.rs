@@ -70,6 +70,7 @@ pub use error::{Failure, Refusal};
 pub use ingest::notes as notes_of_load;
 pub use intelligence::intelligence;
 pub use labels::notes as notes_of_labels;
+pub use nodes::notes as notes_of_history;
 use output::Output;
 
 /// Settings of the commands, merged from defaults, file, environment and flags.

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use headwater_ingest::Progress;
 use headwater_ledger::Cancel;
-use headwater_node::{HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Providers, Traces, load_history};
+use headwater_node::{
+    Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Providers, Traces, load_history,
+};
 use headwater_types::Chain;
 
 use super::Settings;
@@ -15,6 +17,7 @@ use super::interrupt::on_interrupt;
 use super::labels;
 use super::output::{Output, grouped};
 use super::progress::{Bar, Unit};
+use super::providers;
 
 /// The arguments of a load from nodes.
 #[derive(Debug, clap::Args)]
@@ -98,7 +101,7 @@ pub(super) fn run(settings: &Settings, chain: Chain, arguments: &NodeArguments, 
     let report = load_history(&store, &providers, &options, &progress, &cancel);
     drop(progress);
     let report = report.map_err(failed)?;
-    output.report(&report, || lines(&report, &providers))?;
+    output.report(&report, || lines(&report))?;
     if report.gaps.is_empty() {
         return Ok(());
     }
@@ -109,11 +112,12 @@ fn per_second(count: u64, began: Instant) -> u64 {
     count * 1000 / u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
-fn lines(report: &HistoryReport, providers: &Providers) -> Vec<String> {
+fn lines(report: &HistoryReport) -> Vec<String> {
     #[expect(clippy::cast_precision_loss, reason = "a rate that people read")]
-    let rate = report.blocks as f64 / report.seconds.max(0.001);
-    let mut lines = vec![format!(
-        "{}: blocks {} to {}: {} loaded and verified, {} held already; {} transactions, {} movements; {rate:.0} blocks a second",
+    let rate = |count: u64| count as f64 / report.seconds.max(0.001);
+    let summary = format!(
+        "{}: blocks {} to {}: {} loaded and verified, {} held already; {} transactions, {} movements; {:.0} blocks and \
+         {:.0} movements a second",
         report.chain,
         report.from,
         report.to,
@@ -121,18 +125,22 @@ fn lines(report: &HistoryReport, providers: &Providers) -> Vec<String> {
         grouped(report.held),
         grouped(report.transactions),
         grouped(report.movements),
-    )];
-    if report.traced > 0 {
-        lines.push(format!("internal movements of {} blocks, which no hash covers", grouped(report.traced)));
-    }
-    lines.extend(report.traces_missing.iter().map(|reason| format!("note: internal movements are missing: {reason}")));
-    lines.extend(report.gaps.iter().map(|gap| {
-        format!("missing: {} of {} to {}: {}", gap.what, gap.from_block, gap.to_block, gap.reasons.join("; "))
-    }));
-    for provider in providers.all() {
-        if let Some(reason) = provider.card().aside {
-            lines.push(format!("note: {} was put aside: {reason}", provider.name()));
-        }
-    }
-    lines
+        rate(report.blocks),
+        rate(report.movements),
+    );
+    std::iter::once(summary).chain(notes(report).into_iter().map(|note| format!("note: {note}"))).collect()
+}
+
+/// Returns what a user should know of a load from nodes, in sentences: what is missing or not verified, and what was wrong.
+#[must_use]
+pub fn notes(report: &HistoryReport) -> Vec<String> {
+    let missing = |gap: &Gap| {
+        format!("{} of {} to {} are missing: {}", gap.what, gap.from_block, gap.to_block, gap.reasons.join("; "))
+    };
+    let traced = (report.traced > 0).then(|| {
+        format!("internal movements of {} blocks are not verified: no hash covers them", grouped(report.traced))
+    });
+    let untraced = report.traces_missing.iter().map(|reason| format!("internal movements are missing: {reason}"));
+    let gaps = report.gaps.iter().map(missing);
+    traced.into_iter().chain(untraced).chain(gaps).chain(report.providers.iter().flat_map(providers::notes)).collect()
 }

@@ -1,6 +1,6 @@
 //! `headwater providers`.
 
-use headwater_node::{KnownProvider, known_providers};
+use headwater_node::{KnownProvider, ProviderSummary, known_providers};
 
 use super::Settings;
 use super::error::Failure;
@@ -18,15 +18,15 @@ fn lines(providers: &[KnownProvider]) -> Vec<String> {
     }
     let head = ["chain", "provider", "last used", "answers", "p50", "p99", "failed", "limited", "gaps", "wrong"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for KnownProvider { chain, provider, last_used, card } in providers {
-        let millis = |share| card.quantile(share).map(|millis| format!("{millis:.1} ms")).unwrap_or_default();
+    for KnownProvider { chain, last_used, card } in providers {
+        let millis = |millis: Option<f64>| millis.map(|millis| format!("{millis:.1} ms")).unwrap_or_default();
         rows.push(vec![
             chain.clone(),
-            provider.clone(),
+            card.provider.clone(),
             date(*last_used),
             grouped(card.answered),
-            millis(0.5),
-            millis(0.99),
+            millis(card.p50_ms),
+            millis(card.p99_ms),
             grouped(card.failed),
             grouped(card.rate_limited),
             grouped(card.gaps),
@@ -34,12 +34,15 @@ fn lines(providers: &[KnownProvider]) -> Vec<String> {
         ]);
     }
     let mut lines = table(&rows);
-    for KnownProvider { provider, card, .. } in providers {
-        lines.extend(card.first_lie.iter().map(|text| format!("{provider}: first wrong answer: {text}")));
-        lines.extend(card.aside.iter().map(|reason| format!("{provider}: put aside in the last load: {reason}")));
-        if !card.lacks.is_empty() {
-            lines.push(format!("{provider}: does not have {}", card.lacks.join(", ")));
-        }
-    }
+    lines.extend(providers.iter().flat_map(|known| notes(&known.card)));
     lines
+}
+
+/// Returns what a user should know of a provider, in sentences.
+pub(super) fn notes(card: &ProviderSummary) -> Vec<String> {
+    let ProviderSummary { provider, first_lie, aside, lacks, .. } = card;
+    let wrong = first_lie.iter().map(|text| format!("{provider}: first wrong answer: {text}"));
+    let aside = aside.iter().map(|reason| format!("{provider}: put aside: {reason}"));
+    let lacks = (!lacks.is_empty()).then(|| format!("{provider}: does not have {}", lacks.join(", ")));
+    wrong.chain(aside).chain(lacks).collect()
 }

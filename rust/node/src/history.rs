@@ -19,6 +19,7 @@ use crate::error::{FetchError, NodeError};
 use crate::evm_source::EvmSource;
 use crate::pool::Providers;
 use crate::queue::Queue;
+use crate::score_card::ProviderSummary;
 use crate::score_file;
 use crate::source::{Fetched, Source};
 use crate::spool::Spool;
@@ -121,6 +122,8 @@ pub struct HistoryReport {
     pub traces_missing: Option<String>,
     /// Ranges that no provider has.
     pub gaps: Vec<Gap>,
+    /// What was seen of each provider.
+    pub providers: Vec<ProviderSummary>,
     /// Seconds of the load.
     pub seconds: f64,
     /// The last generation.
@@ -191,6 +194,7 @@ fn load_into(
         traced: traces.blocks,
         traces_missing,
         gaps: blocks.gaps.into_iter().chain(traces.gaps).collect(),
+        providers: providers.all().iter().map(|provider| provider.card().summary(provider.name())).collect(),
         seconds: began.elapsed().as_secs_f64(),
         generation: load.generation,
     })

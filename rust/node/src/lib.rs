@@ -27,6 +27,6 @@ pub use comparison::{ComparisonReport, Difference, compare_balances};
 pub use error::{CallError, FetchError, NodeError};
 pub use history::{Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history};
 pub use pool::Providers;
-pub use score_card::ScoreCard;
+pub use score_card::{ProviderSummary, ScoreCard};
 pub use score_file::{KnownProvider, known_providers};
 pub use transport::Provider;

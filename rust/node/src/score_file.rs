@@ -10,23 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
 use crate::pool::Providers;
-use crate::score_card::ScoreCard;
+use crate::score_card::{ProviderSummary, ScoreCard};
 
 /// The name of the file.
 const NAME: &str = "providers.json";
 
+/// A provider in the file.
+#[derive(Clone, Serialize, Deserialize)]
+struct Entry {
+    chain: String,
+    provider: String,
+    last_used: i64,
+    #[serde(flatten)]
+    card: ScoreCard,
+}
+
 /// What is known of a provider.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KnownProvider {
     /// The chain.
     pub chain: String,
-    /// Its host and port.
-    pub provider: String,
     /// The time of its last use in epoch seconds.
     pub last_used: i64,
     /// The sum of its score cards.
     #[serde(flatten)]
-    pub card: ScoreCard,
+    pub card: ProviderSummary,
 }
 
 /// Returns the providers that loads of a store used, by chain and name.
@@ -34,6 +42,15 @@ pub struct KnownProvider {
 /// # Errors
 /// When the file cannot be read.
 pub fn known_providers(store: &Path) -> Result<Vec<KnownProvider>, NodeError> {
+    let known = |entry: Entry| KnownProvider {
+        chain: entry.chain,
+        last_used: entry.last_used,
+        card: entry.card.summary(&entry.provider),
+    };
+    Ok(read(store)?.into_iter().map(known).collect())
+}
+
+fn read(store: &Path) -> Result<Vec<Entry>, NodeError> {
     let file = store.join(NAME);
     let failed = |source| NodeError::Io { file: file.display().to_string(), source };
     match fs::read(&file) {
@@ -45,24 +62,20 @@ pub fn known_providers(store: &Path) -> Result<Vec<KnownProvider>, NodeError> {
 
 /// Adds the score cards of a load.
 pub(crate) fn add(store: &Path, chain: Chain, providers: &Providers, now: Timestamp) -> Result<(), NodeError> {
-    let key = |known: &KnownProvider| (known.chain.clone(), known.provider.clone());
-    let mut all: BTreeMap<_, KnownProvider> =
-        known_providers(store)?.into_iter().map(|known| (key(&known), known)).collect();
+    let key = |entry: &Entry| (entry.chain.clone(), entry.provider.clone());
+    let mut all: BTreeMap<_, Entry> = read(store)?.into_iter().map(|entry| (key(&entry), entry)).collect();
     for provider in providers.all() {
-        let new = KnownProvider {
-            chain: chain.name().to_owned(),
-            provider: provider.name().to_owned(),
-            last_used: now.secs(),
-            card: provider.card(),
-        };
-        let known = all.entry(key(&new)).or_insert_with(|| KnownProvider { card: ScoreCard::default(), ..new.clone() });
-        known.last_used = new.last_used;
-        known.card.add(&new.card);
+        let chain = chain.name().to_owned();
+        let (provider, card) = (provider.name().to_owned(), provider.card());
+        let new = Entry { chain, provider, last_used: now.secs(), card: ScoreCard::default() };
+        let entry = all.entry(key(&new)).or_insert(new);
+        entry.last_used = now.secs();
+        entry.card.add(&card);
     }
-    let all: Vec<KnownProvider> = all.into_values().collect();
+    let all: Vec<Entry> = all.into_values().collect();
     let (file, temporary) = (store.join(NAME), store.join(format!("{NAME}.new")));
     let failed = |source| NodeError::Io { file: file.display().to_string(), source };
-    let text = serde_json::to_vec_pretty(&all).map_err(|error| failed(io::Error::other(error)))?;
+    let text = serde_json::to_vec(&all).map_err(|error| failed(io::Error::other(error)))?;
     fs::write(&temporary, text).map_err(failed)?;
     fs::rename(&temporary, &file).map_err(failed)
 }
