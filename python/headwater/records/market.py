@@ -18,6 +18,13 @@ class AssetsReport(TypedDict):
     tokens: list[TokenEntry]
 
 
+class BlockRange(TypedDict):
+    """Blocks, both ends included."""
+
+    from_block: int
+    to_block: int
+
+
 class ChainEntry(TypedDict):
     """A supported chain."""
 
@@ -30,6 +37,7 @@ class ChainEntry(TypedDict):
     indexed_from_block: int | None
     indexed_to_block: int | None
     indexed_to_ts: int | None
+    held: list[HeldBlocks]
     head_block: int | None
     lag_seconds: int | None
     finality_depth: int
@@ -46,7 +54,22 @@ class ChainsReport(TypedDict):
     chains: list[ChainEntry]
 
 
+CoverageKind = Literal["blocks", "transactions", "receipts", "token_transfers", "logs", "traces"]
+
+
 Granularity = Literal["1d"]
+
+
+class HeldBlocks(TypedDict):
+    """The blocks of which a chain holds one kind of data."""
+
+    kind: CoverageKind
+    ranges: list[BlockRange]
+    blocks: int
+    gaps: list[BlockRange]
+    missing_blocks: int
+    unverified: list[BlockRange]
+    unverified_blocks: int
 
 
 MatchedBy = Literal["symbol", "contract", "all"]
