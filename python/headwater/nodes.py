@@ -173,8 +173,8 @@ def ingest_rpc(
     Parameters
     ----------
     rpc : str or sequence of str
-        Addresses of nodes of the chain: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of TRON. A login may
-        stand before the host.
+        Addresses of nodes of the chain: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of TRON. A login is
+        written before the host.
     store : path-like
         Folder of the store, which is created where it is missing.
     chain : str

@@ -269,7 +269,7 @@ fn invalid(py: Python<'_>, field: &str, what: &str) -> PyErr {
 pub(crate) struct LoadStep {
     /// The work beside the main one, if it is such.
     pub name: &'static str,
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: &'static str,
 }
 

@@ -24,7 +24,7 @@ use super::providers;
 #[command(next_help_heading = "History from nodes, in place of files")]
 pub struct NodeArguments {
     /// Addresses of nodes of the chain, separated by commas: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of
-    /// TRON. Every block is verified. A login may stand before the host.
+    /// TRON. Every block is verified. A login is written before the host.
     #[arg(
         long,
         value_name = "URL",

@@ -59,7 +59,7 @@ pub enum FetchError {
         code: &'static str,
         /// The block.
         block: u64,
-        /// What is wrong, in a sentence.
+        /// The contradiction, in a sentence.
         text: String,
     },
     /// An answer has a form that this version does not read.
@@ -82,7 +82,7 @@ impl From<VerificationError> for FetchError {
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// An address cannot be used.
-    #[error("{text:?} is no address of a node: expected http://HOST:PORT or https://HOST/PATH")]
+    #[error("{text:?} is not the address of a node: expected http://HOST:PORT or https://HOST/PATH")]
     Address {
         /// The address, without secrets.
         text: String,
@@ -94,7 +94,7 @@ pub enum NodeError {
         first: u64,
         /// The last block.
         last: u64,
-        /// What each provider said.
+        /// The answer of each provider.
         reasons: Vec<String>,
         /// True if a provider that is still asked says that it does not have them.
         is_gap: bool,
@@ -107,11 +107,11 @@ pub enum NodeError {
     Branches {
         /// The block.
         block: u64,
-        /// Who answered it.
+        /// The provider that answered it.
         provider: String,
         /// The block before.
         before: u64,
-        /// Who answered that.
+        /// The provider that answered that.
         other: String,
     },
     /// The range is not one that can be loaded.

@@ -204,7 +204,7 @@ impl EvmSource {
             let entries = answer.as_array().ok_or_else(|| CallError::Missing(format!("traces of block {number}")))?;
             check_traces(number, block, entries, method)?;
             fetched.blocks += 1;
-            // A block without transactions has no traces, and a list of nothing is no answer that a reader knows.
+            // A block without transactions has no traces, and readers do not recognise an empty list.
             if !entries.is_empty() {
                 fetched.add_lines([&answer]);
             }

@@ -62,7 +62,7 @@ pub enum Traces {
 /// The state of a running load from nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct HistoryState {
-    /// What is loaded.
+    /// The kind of data that is loaded.
     pub what: &'static str,
     /// Blocks that were loaded.
     pub done: u64,
@@ -95,7 +95,7 @@ pub struct Gap {
     pub from_block: u64,
     /// The last block.
     pub to_block: u64,
-    /// What each provider said of the first of them.
+    /// The answer of each provider about the first of them.
     pub reasons: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ pub struct HistoryReport {
     pub traces_missing: Option<String>,
     /// Ranges that no provider has.
     pub gaps: Vec<Gap>,
-    /// What was seen of each provider.
+    /// The score card of each provider.
     pub providers: Vec<ProviderSummary>,
     /// Seconds of the load.
     pub seconds: f64,
@@ -278,9 +278,9 @@ struct Load<'a> {
 /// Fetches one range from a provider.
 type Fetch<'f> = dyn Fn(&Provider, (u64, u64)) -> Result<Fetched, FetchError> + Sync + 'f;
 
-/// What a pass over ranges loaded.
+/// The outcome of a pass over ranges.
 #[derive(Default)]
-struct Passed {
+struct PassOutcome {
     blocks: u64,
     transactions: u64,
     gaps: Vec<Gap>,
@@ -305,18 +305,18 @@ impl Load<'_> {
     }
 
     /// Fetches ranges at the same time, and commits them in order. A piece that no provider has is a gap.
-    fn pass(&mut self, what: &'static str, ranges: &[(u64, u64)], fetch: &Fetch<'_>) -> Result<Passed, NodeError> {
+    fn pass(&mut self, what: &'static str, ranges: &[(u64, u64)], fetch: &Fetch<'_>) -> Result<PassOutcome, NodeError> {
         let (pieces, total) = (pieces(ranges), count(ranges));
-        let linked = Linked { snapshot: self.writer.snapshot(), chain: self.options.chain, fetch };
+        let linked = LinkCheck { snapshot: self.writer.snapshot(), chain: self.options.chain, fetch };
         let providers = self.providers;
         let queue = Queue::default();
-        let mut passed = Passed::default();
+        let mut passed = PassOutcome::default();
         let ask = |range| providers.ask(range, |provider| linked.fetch(provider, range));
         thread::scope(|scope| {
             for _ in 0..self.options.parallel.clamp(1, pieces.len().max(1)) {
                 scope.spawn(|| queue.work(&pieces, &ask));
             }
-            let mut gathered = Gathered::default();
+            let mut gathered = PendingCommit::default();
             let mut outcome = Ok(());
             for (place, range) in pieces.iter().enumerate() {
                 match queue.take(place) {
@@ -335,7 +335,7 @@ impl Load<'_> {
                     outcome = self.commit(std::mem::take(&mut gathered));
                 }
                 let movements = movements(self.writer, self.options.chain).saturating_sub(self.movements_before);
-                let Passed { blocks: done, transactions, .. } = passed;
+                let PassOutcome { blocks: done, transactions, .. } = passed;
                 self.progress.update(HistoryState { what, done, total, transactions, movements });
             }
             queue.stop();
@@ -347,25 +347,25 @@ impl Load<'_> {
 
     /// Loads internal movements of blocks that are held, where a node has them. Returns what was loaded, and the reason for
     /// which others are missing.
-    fn traces(&mut self, range: (u64, u64)) -> Result<(Passed, Option<String>), NodeError> {
+    fn traces(&mut self, range: (u64, u64)) -> Result<(PassOutcome, Option<String>), NodeError> {
         if self.options.traces == Traces::LeftOut {
-            return Ok((Passed::default(), Some("they were left out by the caller".to_owned())));
+            return Ok((PassOutcome::default(), Some("they were left out by the caller".to_owned())));
         }
         let (source, cancel) = (self.source, self.cancel);
         if !source.has_traces() {
-            return Ok((Passed::default(), None));
+            return Ok((PassOutcome::default(), None));
         }
         let open = self.missing(&[CoverageTable::Traces], range);
         match self.pass("internal movements", &open, &|provider, range| source.fetch_traces(provider, range, cancel)) {
             Ok(passed) => Ok((passed, None)),
             // Answers say that they are missing: a load without them is of use.
-            Err(NodeError::NoProvider { reasons, .. }) => Ok((Passed::default(), Some(reasons.join("; ")))),
+            Err(NodeError::NoProvider { reasons, .. }) => Ok((PassOutcome::default(), Some(reasons.join("; ")))),
             Err(error) => Err(error),
         }
     }
 
     /// Commits what was gathered: its facts by the reader of such files, then the ranges that are complete.
-    fn commit(&mut self, gathered: Gathered) -> Result<(), NodeError> {
+    fn commit(&mut self, gathered: PendingCommit) -> Result<(), NodeError> {
         let Some((first, last)) = gathered.range else { return Ok(()) };
         if !gathered.content.is_empty() {
             self.read((first, last), &gathered.content)?;
@@ -391,7 +391,7 @@ impl Load<'_> {
     }
 }
 
-impl Passed {
+impl PassOutcome {
     fn add_gap(&mut self, what: &'static str, (from_block, to_block): (u64, u64), reasons: Vec<String>) {
         match self.gaps.last_mut() {
             Some(last) if last.to_block.checked_add(1) == Some(from_block) => last.to_block = to_block,
@@ -401,13 +401,13 @@ impl Passed {
 }
 
 /// Fetches pieces that fit the blocks that the store holds around them.
-struct Linked<'a> {
+struct LinkCheck<'a> {
     snapshot: Arc<Snapshot>,
     chain: Chain,
     fetch: &'a Fetch<'a>,
 }
 
-impl Linked<'_> {
+impl LinkCheck<'_> {
     /// Fetches a piece, and compares it with the hashes of the blocks that the store holds: of the piece itself, and of
     /// those before and behind it.
     fn fetch(&self, provider: &Provider, (first, last): (u64, u64)) -> Result<Fetched, FetchError> {
@@ -447,7 +447,7 @@ fn other_branch(block: u64) -> FetchError {
 
 /// Answers that wait for a commit.
 #[derive(Default)]
-struct Gathered {
+struct PendingCommit {
     range: Option<(u64, u64)>,
     blocks: u64,
     content: Vec<u8>,
@@ -456,7 +456,7 @@ struct Gathered {
     last: Option<(u64, BlockHash, String)>,
 }
 
-impl Gathered {
+impl PendingCommit {
     /// Adds a piece, which follows the one before.
     fn add(&mut self, (first, last): (u64, u64), fetched: Fetched) -> Result<(), NodeError> {
         if let (Some((number, hash, provider)), Some(parent)) = (&self.last, fetched.parent)

@@ -3,7 +3,7 @@
 //! - [`load_history`] loads a range of blocks into a store, and continues where a load before it stopped.
 //! - [`Providers`] are the nodes that are asked, each with a budget of requests and a [`ScoreCard`].
 //! - [`compare_balances`] compares a store with the state of a node.
-//! - A source for each family of chains knows which calls bring blocks, and in which file format their answers are read.
+//! - A source for each family of chains has the calls that bring blocks, and in which file format their answers are read.
 #![forbid(unsafe_code)]
 // Text of nodes may hold any characters: a slice by byte positions would panic inside one.
 #![cfg_attr(not(test), deny(clippy::string_slice))]

@@ -20,7 +20,7 @@ impl Providers {
     /// Reads the addresses of providers.
     ///
     /// # Errors
-    /// When there is none, or one is no address.
+    /// When there is none, or one is not the address of a web server.
     pub fn new(urls: &[String], rate: Option<f64>) -> Result<Self, NodeError> {
         let all = urls.iter().map(|url| Provider::new(url, rate)).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() {

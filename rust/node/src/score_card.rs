@@ -1,4 +1,4 @@
-//! What was seen of a provider: calls, times, failures, and answers that were wrong.
+//! The record of a provider: calls, times, failures, and answers that were wrong.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -25,7 +25,7 @@ struct Entry {
     card: ScoreCard,
 }
 
-/// What is known of a provider.
+/// A provider of a chain, with the sum of its score cards.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KnownProvider {
     /// The chain.

@@ -18,7 +18,7 @@ use crate::score_card::ScoreCard;
 
 /// The longest time of one request, from its first byte sent to the last byte read.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest time until a connection stands.
+/// The longest time until a connection is made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer.
 const MAX_ANSWER: u64 = 512 << 20;
@@ -67,7 +67,7 @@ impl Provider {
     /// requests a second that it may be asked.
     ///
     /// # Errors
-    /// When it is no address of a web server.
+    /// When it is not the address of a web server.
     ///
     /// ```
     /// use headwater_node::Provider;

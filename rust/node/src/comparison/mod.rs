@@ -35,7 +35,7 @@ pub(crate) struct HeldBalance {
     pub address: headwater_types::Address,
     /// The asset.
     pub asset: Asset,
-    /// What came in and went out.
+    /// The amounts that came in and went out.
     pub balance: Balance,
 }
 
@@ -73,7 +73,7 @@ pub struct ComparisonReport {
     pub different: u64,
     /// The first of those that differ; at most 100.
     pub differences: Vec<Difference>,
-    /// What was not compared, with the reason.
+    /// The reasons for which something was not compared.
     pub not_compared: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ impl ComparisonReport {
     }
 }
 
-/// Compares a sample of accounts with a node. `progress` is told how many of them are done.
+/// Compares a sample of accounts with a node. `progress` receives how many of them are done.
 ///
 /// # Errors
 /// When the history of the chain has gaps, the store cannot be read, or no provider answers.
@@ -129,7 +129,7 @@ pub fn compare_balances(
     Ok(report)
 }
 
-/// What every family needs.
+/// The context of a comparison.
 struct Run<'a> {
     ledger: &'a dyn Ledger,
     chain: Chain,
