@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_ingest::{
     Bounds, FORMATS, FeedItems, IngestReport, LoadOptions, LoadReport, OnError, Options, Progress, ProgressState,
-    SnapshotOptions, load,
+    SnapshotOptions, StoreReport, load,
 };
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{CommitReport, DoubleSpend};
@@ -236,7 +236,7 @@ fn lines(report: &LoadReport) -> Vec<String> {
     let mut lines = table(&rows_of_files(&report.ingest));
     lines.extend(notes_of_files(&report.ingest).into_iter().map(|note| format!("  {note}")));
     lines.push(summary(&report.ingest));
-    lines.extend(notes_of_store(report).into_iter().map(|note| format!("note: {note}")));
+    lines.extend(notes_of_store(&report.store).into_iter().map(|note| format!("note: {note}")));
     lines
 }
 
@@ -244,14 +244,15 @@ fn lines(report: &LoadReport) -> Vec<String> {
 /// about files, and advice about the store.
 #[must_use]
 pub fn notes(report: &LoadReport) -> Vec<String> {
-    notes_of_files(&report.ingest).into_iter().chain(notes_of_store(report)).collect()
+    notes_of_files(&report.ingest).into_iter().chain(notes_of_store(&report.store)).collect()
 }
 
 /// The hint after the first load of a store without lists of labels.
 const HINT: &str = "no list of labels is imported, so answers name nobody: `headwater labels import core` imports OFAC's \
                     addresses, mining pools, exchanges, mixers and well-known contracts";
 
-fn notes_of_store(report: &LoadReport) -> Vec<String> {
+/// Returns what a user should do with the store after a load, in sentences.
+pub(super) fn notes_of_store(report: &StoreReport) -> Vec<String> {
     let freezes = report.freezes.map(|freezes| {
         let count = grouped(freezes.claims);
         format!("{count} freezes of token issuers are labels now, version {}", freezes.version)

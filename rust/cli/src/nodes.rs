@@ -1,18 +1,22 @@
 //! `headwater ingest --rpc`: history from nodes.
 
 use std::cell::OnceCell;
+use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use headwater_ingest::Progress;
-use headwater_ledger::Cancel;
+use headwater_ledger::read::{Accounts as _, Balances as _};
+use headwater_ledger::{Cancel, Store};
 use headwater_node::{
     Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Providers, Traces, load_history,
 };
-use headwater_types::Chain;
+use headwater_types::{Asset, Chain};
 
 use super::Settings;
 use super::error::Failure;
+use super::ingest::notes_of_store;
 use super::interrupt::on_interrupt;
 use super::labels;
 use super::output::{Output, grouped};
@@ -101,11 +105,27 @@ pub(super) fn run(settings: &Settings, chain: Chain, arguments: &NodeArguments, 
     let report = load_history(&store, &providers, &options, &progress, &cancel);
     drop(progress);
     let report = report.map_err(failed)?;
-    output.report(&report, || lines(&report))?;
+    let next = next_command(&store, chain);
+    output.report(&report, || lines(&report).into_iter().chain(next).collect())?;
     if report.gaps.is_empty() {
         return Ok(());
     }
     Err(Failure::failed("some blocks are missing: the same command with another provider fills the gaps"))
+}
+
+/// Returns a command to try: what the largest holder of the native coin did.
+fn next_command(path: &Path, chain: Chain) -> Option<String> {
+    let snapshot = Store::open(path).ok()?.snapshot().ok()?;
+    let mut largest = None;
+    let holders = snapshot.holders(chain, &Asset::Native).ok()??;
+    holders
+        .visit(&mut |batch| {
+            largest = batch.rows().next().map(|(account, _)| account);
+            ControlFlow::Break(())
+        })
+        .ok()?;
+    let address = snapshot.address(largest?).ok()?;
+    Some(format!("try: headwater wallet --store {} --chain {chain} {address}", path.display()))
 }
 
 fn per_second(count: u64, began: Instant) -> u64 {
@@ -124,9 +144,9 @@ fn lines(report: &HistoryReport) -> Vec<String> {
         grouped(report.blocks),
         grouped(report.held),
         grouped(report.transactions),
-        grouped(report.movements),
+        grouped(report.store.movements),
         rate(report.blocks),
-        rate(report.movements),
+        rate(report.store.movements),
     );
     std::iter::once(summary).chain(notes(report).into_iter().map(|note| format!("note: {note}"))).collect()
 }
@@ -142,5 +162,7 @@ pub fn notes(report: &HistoryReport) -> Vec<String> {
     });
     let untraced = report.traces_missing.iter().map(|reason| format!("internal movements are missing: {reason}"));
     let gaps = report.gaps.iter().map(missing);
-    traced.into_iter().chain(untraced).chain(gaps).chain(report.providers.iter().flat_map(providers::notes)).collect()
+    let providers = report.providers.iter().flat_map(providers::notes);
+    let store = notes_of_store(&report.store);
+    traced.into_iter().chain(untraced).chain(gaps).chain(providers).chain(store).collect()
 }

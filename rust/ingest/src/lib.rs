@@ -30,7 +30,7 @@ mod target;
 pub use driver::{ingest, ingest_into};
 pub use error::{Fault, FieldError, IngestError, Place, RowError};
 pub use formats::{FORMATS, Format, Job, Sniffed, SniffedChain};
-pub use load::{FeedItems, FreezeImport, LoadOptions, LoadReport, finish_load, load};
+pub use load::{FeedItems, FreezeImport, LoadOptions, LoadReport, LoadStart, StoreReport, finish_load, load};
 pub use market::{
     Listed, MarketImport, SourceEntries, import_exchange_rates, import_prices, import_tokens, list_exchange_rates,
     list_prices, list_tokens, read_prices, read_sources, read_token_registry,

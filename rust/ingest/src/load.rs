@@ -33,12 +33,20 @@ pub enum FeedItems {
     PerBlock,
 }
 
-/// The outcome of a load. Its JSON form is that of [`IngestReport`] with the unlisted tokens.
+/// The outcome of a load of files. Its JSON form is that of [`IngestReport`] with what the store gained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LoadReport {
     /// The files that were read, and the commits.
     #[serde(flatten)]
     pub ingest: IngestReport,
+    /// The changes of the store.
+    #[serde(flatten)]
+    pub store: StoreReport,
+}
+
+/// The changes that a load made in a store.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct StoreReport {
     /// Movements that the store gained. A call that moves no coins counts as one of zero.
     pub movements: u64,
     /// The count of tokens that no registry lists. Reported once: by the load that brings the first ones into a store
@@ -78,7 +86,7 @@ pub struct FreezeImport {
 /// let imported_at = Timestamp::new(1_767_225_600);
 /// let options = LoadOptions { reading: Options::default(), feed: FeedItems::None, imported_at };
 /// let report = load(&folder.path().join("store"), &[file], &options, &Silent, &Cancel::new())?;
-/// assert_eq!((report.ingest.blocks, report.unlisted_tokens, report.freezes), (1, None, None));
+/// assert_eq!((report.ingest.blocks, report.store.unlisted_tokens, report.store.freezes), (1, None, None));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -93,19 +101,54 @@ pub fn load(
 ) -> Result<LoadReport, IngestError> {
     discover(paths)?;
     let mut writer = Writer::open_or_create(store)?;
-    let had_unlisted_tokens = !writer.snapshot().unlisted_tokens()?.is_empty();
-    let is_first = writer.snapshot().coverage().is_empty();
-    let movements_before = movements(&writer);
+    let start = LoadStart::new(&writer)?;
     writer.begin_load();
     if options.feed == FeedItems::PerBlock {
         writer.begin_events();
     }
     let ingest = ingest(paths, &options.reading, &mut writer, progress, cancel)?;
-    let freezes = finish_load(&mut writer, options.imported_at, progress, cancel)?;
-    let unlisted_tokens = if had_unlisted_tokens { None } else { unlisted_tokens(&writer)? };
-    let movements = movements(&writer).saturating_sub(movements_before);
-    let lacks_lists = is_first && !has_lists(&writer);
-    Ok(LoadReport { ingest, movements, unlisted_tokens, lacks_lists, freezes })
+    let store = start.finish(&mut writer, options.imported_at, progress, cancel)?;
+    Ok(LoadReport { ingest, store })
+}
+
+/// A store as it was before a load.
+#[derive(Debug)]
+pub struct LoadStart {
+    movements: u64,
+    is_first: bool,
+    had_unlisted_tokens: bool,
+}
+
+impl LoadStart {
+    /// Counts what a store holds before a load.
+    ///
+    /// # Errors
+    /// When a file of the store cannot be read.
+    pub fn new(writer: &Writer) -> Result<Self, LedgerError> {
+        Ok(Self {
+            movements: movements(writer),
+            is_first: writer.snapshot().coverage().is_empty(),
+            had_unlisted_tokens: !writer.snapshot().unlisted_tokens()?.is_empty(),
+        })
+    }
+
+    /// Finishes the load ([`finish_load`]), and returns what it changed.
+    ///
+    /// # Errors
+    /// As [`finish_load`].
+    pub fn finish(
+        self,
+        writer: &mut Writer,
+        imported_at: Timestamp,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<StoreReport, LedgerError> {
+        let freezes = finish_load(writer, imported_at, progress, cancel)?;
+        let unlisted_tokens = if self.had_unlisted_tokens { None } else { unlisted_tokens(writer)? };
+        let movements = movements(writer).saturating_sub(self.movements);
+        let lacks_lists = self.is_first && !has_lists(writer);
+        Ok(StoreReport { movements, unlisted_tokens, lacks_lists, freezes })
+    }
 }
 
 /// Finishes a load after its last commit: merges segments, builds sidecars, and imports the freezes that the known token

@@ -54,16 +54,16 @@ fn load_imports_freezes_and_counts_tokens_once() {
     let folder = tempfile::tempdir().unwrap();
     let (files, store) = (files(folder.path()), folder.path().join("store"));
     let report = loaded(&store, &files);
-    assert_eq!(report.freezes, Some(FreezeImport { version: 1, claims: 2 }));
-    assert_eq!((report.ingest.added, report.movements, report.unlisted_tokens), (1, 2, Some(1)));
+    assert_eq!(report.store.freezes, Some(FreezeImport { version: 1, claims: 2 }));
+    assert_eq!((report.ingest.added, report.store.movements, report.store.unlisted_tokens), (1, 2, Some(1)));
     let versions = Store::open(&store).unwrap().stats().unwrap().imports;
     let labels: Vec<_> = versions.iter().filter(|version| version.kind == ImportKind::Labels).collect();
     let dates: Vec<_> = labels.iter().filter_map(|version| Some(version.list.as_ref()?.ended_at)).collect();
     assert_eq!(dates, [LOADED_AT]);
 
     let again = loaded(&store, &files);
-    assert_eq!((again.freezes, again.unlisted_tokens), (None, None));
-    assert_eq!((again.ingest.added, again.ingest.unchanged, again.movements), (0, 1, 0));
+    assert_eq!((again.store.freezes, again.store.unlisted_tokens), (None, None));
+    assert_eq!((again.ingest.added, again.ingest.unchanged, again.store.movements), (0, 1, 0));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn load_with_a_registry_counts_no_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     Writer::open_or_create(&store).unwrap().import_tokens("own", Vec::new()).unwrap();
-    assert_eq!(loaded(&store, &files(folder.path())).unlisted_tokens, None);
+    assert_eq!(loaded(&store, &files(folder.path())).store.unlisted_tokens, None);
 }
 
 #[test]

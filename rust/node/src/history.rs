@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use headwater_ingest::{Options, Progress, ProgressState, finish_load, ingest};
+use headwater_ingest::{LoadStart, Options, Progress, ProgressState, StoreReport, ingest};
 use headwater_ledger::Cancel;
 use headwater_ledger::Snapshot;
 use headwater_ledger::facts::{Batch, Claim};
@@ -114,8 +114,9 @@ pub struct HistoryReport {
     pub blocks: u64,
     /// Transactions of them.
     pub transactions: u64,
-    /// Movements that the store holds more than before.
-    pub movements: u64,
+    /// The changes of the store.
+    #[serde(flatten)]
+    pub store: StoreReport,
     /// Blocks whose internal movements were loaded.
     pub traced: u64,
     /// The reason for which internal movements are missing.
@@ -165,6 +166,8 @@ fn load_into(
     let chain = options.chain;
     let from = options.from.unwrap_or_else(|| first_held(writer, chain));
     let to = last_block(providers, &*source, (from, options.to), cancel)?;
+    let spool = Spool::new(store)?;
+    let start = LoadStart::new(writer)?;
     let before = movements(writer, chain);
     writer.begin_load();
     let mut load = Load {
@@ -174,7 +177,7 @@ fn load_into(
         options,
         progress,
         cancel,
-        spool: Spool::new(store)?,
+        spool,
         movements_before: before,
         generation: None,
     };
@@ -182,7 +185,7 @@ fn load_into(
     let held = (to - from + 1) - count(&open);
     let blocks = load.pass("blocks", &open, &|provider, range| source.fetch(provider, range, cancel))?;
     let (traces, traces_missing) = load.traces((from, to))?;
-    finish_load(load.writer, options.imported_at, &AsIngest { progress }, cancel)?;
+    let store = start.finish(load.writer, options.imported_at, &AsIngest { progress }, cancel)?;
     Ok(HistoryReport {
         chain: chain.name().to_owned(),
         from,
@@ -190,7 +193,7 @@ fn load_into(
         held,
         blocks: blocks.blocks,
         transactions: blocks.transactions,
-        movements: movements(load.writer, chain).saturating_sub(before),
+        store,
         traced: traces.blocks,
         traces_missing,
         gaps: blocks.gaps.into_iter().chain(traces.gaps).collect(),

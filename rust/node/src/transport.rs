@@ -213,7 +213,10 @@ impl Provider {
         if let Some(login) = &self.login {
             request = request.header("Authorization", format!("Basic {}", STANDARD.encode(login)));
         }
-        let failed = |error: ureq::Error| CallError::Failed(format!("the connection failed: {error}"));
+        // Paths and logins hold keys.
+        let failed = |error: ureq::Error| {
+            CallError::Failed(format!("the connection failed: {error}").replace(&self.url, &self.name))
+        };
         let mut response = request.send(body).map_err(failed)?;
         let status = response.status().as_u16();
         let after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
