@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_ingest::{
     Bounds, FORMATS, FeedItems, IngestReport, LoadOptions, LoadReport, OnError, Options, Progress, ProgressState,
-    SnapshotOptions, StoreReport, load,
+    SnapshotOptions, load,
 };
 use headwater_ledger::Cancel;
 use headwater_ledger::store::{CommitReport, DoubleSpend};
@@ -15,6 +15,7 @@ use super::Settings;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::labels;
+use super::load_notes::notes_of_store;
 use super::nodes::{self, NodeArguments};
 use super::output::{Output, grouped, say, table};
 use super::progress::{Bar, Unit};
@@ -245,28 +246,6 @@ fn lines(report: &LoadReport) -> Vec<String> {
 #[must_use]
 pub fn notes(report: &LoadReport) -> Vec<String> {
     notes_of_files(&report.ingest).into_iter().chain(notes_of_store(&report.store)).collect()
-}
-
-/// The hint after the first load of a store without lists of labels.
-const HINT: &str = "no list of labels is imported, so answers name nobody: `headwater labels import core` imports OFAC's \
-                    addresses, mining pools, exchanges, mixers and well-known contracts";
-
-/// Returns what a user should do with the store after a load, in sentences.
-pub(super) fn notes_of_store(report: &StoreReport) -> Vec<String> {
-    let freezes = report.freezes.map(|freezes| {
-        let count = grouped(freezes.claims);
-        format!("{count} freezes of token issuers are labels now, version {}", freezes.version)
-    });
-    let unlisted_tokens = report.unlisted_tokens.map(|count| {
-        let tokens = if count == 1 { "token is" } else { "tokens are" };
-        format!(
-            "{} {tokens} in no registry, hidden from answers and without a price: `headwater tokens import FILE` adds a \
-             registry",
-            grouped(count)
-        )
-    });
-    let hint = report.lacks_lists.then(|| HINT.to_owned());
-    freezes.into_iter().chain(unlisted_tokens).chain(hint).collect()
 }
 
 fn rows_of_files(report: &IngestReport) -> Vec<Vec<String>> {

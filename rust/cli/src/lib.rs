@@ -29,6 +29,7 @@ mod intelligence;
 pub mod interrupt;
 mod keys;
 mod labels;
+mod load_notes;
 mod movement_filter;
 mod nodes;
 pub mod output;

@@ -16,9 +16,9 @@ use headwater_types::{Asset, Chain};
 
 use super::Settings;
 use super::error::Failure;
-use super::ingest::notes_of_store;
 use super::interrupt::on_interrupt;
 use super::labels;
+use super::load_notes::notes_of_store;
 use super::output::{Output, grouped};
 use super::progress::{Bar, Unit};
 use super::providers;
