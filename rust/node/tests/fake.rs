@@ -202,6 +202,33 @@ pub(crate) fn load(
     (load_history(store, &providers, &options(chain, range), &Silent, &Cancel::new()), providers)
 }
 
+/// Cancels a load once so many blocks are loaded.
+struct Canceller {
+    after: u64,
+    cancel: Cancel,
+}
+
+impl HistoryProgress for Canceller {
+    fn update(&self, state: HistoryState) {
+        if state.done >= self.after {
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// Loads a range of a chain from a node, and cancels the load midway.
+pub(crate) fn load_until(
+    store: &Path,
+    chain: Chain,
+    node: &FakeNode,
+    range: (u64, Option<u64>),
+    after: u64,
+) -> Result<HistoryReport, NodeError> {
+    let providers = Providers::new(std::slice::from_ref(&node.url), None).unwrap();
+    let canceller = Canceller { after, cancel: Cancel::new() };
+    load_history(store, &providers, &options(chain, range), &canceller, &canceller.cancel)
+}
+
 /// Returns the ranges of a chain with which a table is complete.
 pub(crate) fn ranges(store: &Path, chain: Chain, table: CoverageTable) -> Vec<(u64, u64)> {
     let writer = Writer::open_or_create(store).unwrap();

@@ -1,4 +1,6 @@
 //! Loads from nodes, which answer right, late, wrong or not at all.
 
+mod bitcoin;
+mod bitcoin_node;
 mod fake;
 mod history;
