@@ -142,5 +142,6 @@ pub fn notes(report: &HistoryReport) -> Vec<String> {
     });
     let untraced = report.traces_missing.iter().map(|reason| format!("internal movements are missing: {reason}"));
     let gaps = report.gaps.iter().map(missing);
-    traced.into_iter().chain(untraced).chain(gaps).chain(report.providers.iter().flat_map(providers::notes)).collect()
+    let noted = report.notes.iter().cloned();
+    traced.into_iter().chain(untraced).chain(noted).chain(gaps).chain(report.providers.iter().flat_map(providers::notes)).collect()
 }

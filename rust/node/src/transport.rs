@@ -63,7 +63,8 @@ struct RpcError {
 }
 
 impl Provider {
-    /// Reads an address such as `http://127.0.0.1:8545` or `http://user:password@127.0.0.1:8332`. `rate` is the number of
+    /// Reads an address such as `http://127.0.0.1:8545`, `http://user:password@127.0.0.1:8332` or
+    /// `https://KEY@api.trongrid.io`: a login without a password is a key of TronGrid. `rate` is the number of
     /// requests a second that it may be asked.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::error::{CallError, FetchError};
 use crate::source::{Fetched, Source};
 use crate::transport::Provider;
-use headwater_verify::tron::{verify_block, verify_infos, verify_transactions};
+use headwater_verify::tron::{Producer, verify_block, verify_infos, verify_transactions};
 
 /// The id of the first block, which names the network.
 const GENESIS: &str = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
@@ -54,18 +54,16 @@ impl TronSource {
             _ => Vec::new(),
         };
         blocks.sort_by_key(number_of);
-        for (place, number) in (first..=last).enumerate() {
-            match blocks.get(place) {
-                // Another block than those asked for is a lie, a missing one is not.
-                Some(block) if number_of(block).is_none_or(|found| !(number..=last).contains(&found)) => {
-                    verify_block(number, block)?;
-                }
-                Some(block) if number_of(block) == Some(number) => {}
-                _ => return Err(CallError::Missing(format!("block {number}")).into()),
-            }
+        let is_foreign = |block: &&Value| number_of(block).is_none_or(|number| !(first..=last).contains(&number));
+        // Another block than those asked for is a lie, a missing one is not.
+        if let Some(block) = blocks.iter().find(is_foreign) {
+            verify_block(first, block)?;
         }
-        blocks.truncate(usize::try_from(last - first + 1).unwrap_or(usize::MAX));
-        Ok(blocks)
+        let is_missing = |number: &u64| blocks.binary_search_by_key(&Some(*number), number_of).is_err();
+        match (first..=last).find(is_missing) {
+            Some(number) => Err(CallError::Missing(format!("block {number}")).into()),
+            None => Ok(blocks),
+        }
     }
 
     /// Fetches the infos of the transactions of a block.
@@ -151,7 +149,12 @@ impl Source for TronSource {
         let blocks = Self::blocks(provider, (first, last), cancel)?;
         let mut fetched = Fetched { complete: self.tables().to_vec(), ..Fetched::default() };
         for (number, block) in (first..).zip(&blocks) {
+            // A block that is there twice takes the place of the next one here.
             let header = verify_block(number, block)?;
+            if header.producer() == Producer::Unsigned && number > 0 {
+                let text = format!("block {number}: its header has no signature");
+                return Err(FetchError::Lie { code: "signature", block: number, text });
+            }
             let transactions = verify_transactions(&header, block)?;
             let infos = Self::infos(provider, number, transactions.count(), cancel)?;
             verify_infos(&header, &transactions, &infos)?;

@@ -4,3 +4,5 @@ mod bitcoin;
 mod bitcoin_node;
 mod fake;
 mod history;
+mod tron;
+mod tron_node;
