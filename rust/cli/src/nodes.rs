@@ -164,5 +164,6 @@ pub fn notes(report: &HistoryReport) -> Vec<String> {
     let gaps = report.gaps.iter().map(missing);
     let providers = report.providers.iter().flat_map(providers::notes);
     let store = notes_of_store(&report.store);
-    traced.into_iter().chain(untraced).chain(gaps).chain(providers).chain(store).collect()
+    let noted = report.notes.iter().cloned();
+    traced.into_iter().chain(untraced).chain(noted).chain(gaps).chain(providers).chain(store).collect()
 }

@@ -1,61 +1,261 @@
-//! Raw blocks of Bitcoin Core's JSON-RPC. Inputs get their amounts from the outputs that the store holds.
+//! Blocks of Bitcoin Core's JSON-RPC: raw ones, and the outputs that they spend.
+//!
+//! Raw blocks are verified against their hash. They do not contain amounts and owners of inputs: the store takes them from
+//! the outputs that it holds. A load whose earlier blocks are not held asks the node for them (`getblock HASH 3`), and
+//! checks what can be checked ([`CreatedOutputs`]). Both are written in the form of `getblock HASH 3`.
 
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use headwater_ledger::Cancel;
-use headwater_ledger::read::CoverageTable;
+use headwater_ledger::read::{Coverage, CoverageTable, uncovered};
 use headwater_types::{BlockHash, Chain, Network};
+use headwater_verify::bitcoin::{CreatedOutputs, SpentOutput, VerifiedBlock, satoshis, verify_block};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
 use crate::source::{Fetched, Source};
 use crate::transport::Provider;
-use headwater_verify::bitcoin::verify_block;
 
-/// Calls of one request.
+/// Calls of one request, at first and at most.
 const BATCH: usize = 20;
+/// Blocks of so many bytes together are asked for in one request with the outputs that they spend, which makes answers about
+/// ten times as large.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The call that brings the outputs that a block spends.
+const WITH_SPENT: &str = "getblock HASH 3";
+/// The call that brings raw blocks, where numbers are taken; others take `false` (bcoin).
+const RAW: &str = "getblock HASH 0";
+
+/// The first blocks of the networks. Those of the test network are of its third and fourth version.
+const FIRST_BLOCKS: &[(Network, &str)] = &[
+    (Network::Mainnet, "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"),
+    (Network::Testnet, "000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943"),
+    (Network::Testnet, "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043"),
+    (Network::Signet, "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6"),
+    (Network::Regtest, "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"),
+];
+
+/// The block of the main network after which Bitcoin Cash, whose nodes call their network `main` too, has others.
+const AFTER_FORK: (u64, &str) = (478_559, "00000000000000000019f112ec0a9982926f1258cdcc558dd7c3b7e5dc7fa148");
+
+/// The source of amounts and owners of inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inputs {
+    /// The store holds all outputs, or will with this load.
+    Held,
+    /// The node states those of outputs that were created before this block.
+    Asked { before: u64 },
+}
 
 /// Bitcoin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BitcoinSource {
     network: OnceLock<Network>,
+    inputs: Inputs,
+    batches: Batches,
+    /// The names of the providers that state the outputs that blocks spend.
+    stating: Mutex<BTreeSet<String>>,
+    /// Blocks whose spent outputs no provider states.
+    unstated: AtomicU64,
+}
+
+/// A block with the outputs that it spends; other members are passed over.
+#[derive(Debug, Default, Deserialize)]
+struct StatedBlock {
+    tx: Vec<StatedTransaction>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StatedTransaction {
+    vin: Vec<StatedInput>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StatedInput {
+    txid: Option<String>,
+    vout: Option<u32>,
+    prevout: Option<StatedOutput>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StatedOutput {
+    height: u64,
+    value: f64,
+    #[serde(rename = "scriptPubKey")]
+    script: StatedScript,
+}
+
+#[derive(Debug, Deserialize)]
+struct StatedScript {
+    hex: String,
 }
 
 impl BitcoinSource {
-    fn many(provider: &Provider, method: &str, calls: &[Value], cancel: &Cancel) -> Result<Vec<Value>, CallError> {
-        let mut answers = Vec::with_capacity(calls.len());
-        for some in calls.chunks(BATCH) {
-            for answer in provider.batch(method, some.to_vec(), cancel)? {
-                answers.push(answer?);
-            }
+    /// The source of a load that begins at a block, into a store with this coverage.
+    pub fn new(held: Option<&Coverage>, from: u64) -> Self {
+        let ranges = held.map_or(&[][..], |held| held.ranges_of(CoverageTable::Transactions));
+        let is_held = from == 0 || uncovered(ranges, (0, from - 1)).is_empty();
+        Self {
+            network: held.map_or_else(OnceLock::new, |held| held.network.into()),
+            inputs: if is_held { Inputs::Held } else { Inputs::Asked { before: from } },
+            batches: Batches::new(BATCH, BATCH),
+            stating: Mutex::default(),
+            unstated: AtomicU64::new(0),
         }
-        Ok(answers)
     }
 
-    fn network(&self, provider: &Provider, cancel: &Cancel) -> Result<Network, CallError> {
-        if let Some(network) = self.network.get() {
-            return Ok(*network);
-        }
-        let answer = provider.call("getblockchaininfo", json!([]), cancel)?;
-        let name = answer["chain"].as_str().unwrap_or_default();
-        let network = match name {
-            "main" => Network::Mainnet,
-            "test" | "testnet" | "testnet4" => Network::Testnet,
-            "signet" => Network::Signet,
-            "regtest" => Network::Regtest,
-            _ => return Err(CallError::Malformed(format!("the network {name:?}"))),
+    /// The network of the load: that of the store, else that of the first provider.
+    fn network(&self) -> Network {
+        self.network.get().copied().unwrap_or_default()
+    }
+
+    fn hashes(&self, provider: &Provider, heights: &[u64], cancel: &Cancel) -> Result<Vec<BlockHash>, CallError> {
+        let calls: Vec<Value> = heights.iter().map(|height| json!([height])).collect();
+        let answers: Vec<Value> = self.batches.call(provider, "getblockhash", &calls, cancel)?;
+        let hash = |(height, answer): (&u64, &Value)| {
+            let bytes = answer.as_str().and_then(|text| <[u8; 32]>::try_from(hex::decode(text).ok()?).ok());
+            let malformed = || CallError::Malformed(format!("block {height}: {answer} as its hash"));
+            bytes.map(BlockHash::new).ok_or_else(malformed)
         };
-        Ok(*self.network.get_or_init(|| network))
+        heights.iter().zip(&answers).map(hash).collect()
+    }
+
+    /// Returns the serialised bytes of blocks.
+    fn raw(&self, provider: &Provider, hashes: &[BlockHash], cancel: &Cancel) -> Result<Vec<Vec<u8>>, CallError> {
+        let ask = |form: Value| -> Result<Vec<Value>, CallError> {
+            let calls: Vec<Value> = hashes.iter().map(|hash| json!([text(*hash), form])).collect();
+            self.batches.call(provider, "getblock", &calls, cancel)
+        };
+        let is_numbered = !provider.lacks(RAW);
+        let answers = match ask(if is_numbered { json!(0) } else { json!(false) }) {
+            Err(error) if is_numbered && is_form_refused(&error) => {
+                provider.note(|card| card.lacks(RAW));
+                ask(json!(false))
+            }
+            answers => answers,
+        };
+        let bytes = |(hash, answer): (&BlockHash, Value)| {
+            let bytes = answer.as_str().and_then(|text| hex::decode(text).ok());
+            bytes.ok_or_else(|| CallError::Malformed(format!("block {} is not bytes in hex", text(*hash))))
+        };
+        hashes.iter().zip(answers?).map(bytes).collect()
+    }
+
+    /// Notes whether a provider states the outputs that a block spends.
+    fn check_spent(&self, provider: &Provider, before: u64, cancel: &Cancel) -> Result<(), CallError> {
+        let stated = self.hashes(provider, &[before], cancel).and_then(|hashes| self.stated(provider, &hashes, cancel));
+        match stated {
+            Ok(blocks) if blocks.iter().any(StatedBlock::lacks_spent) => provider.note(|card| card.lacks(WITH_SPENT)),
+            Err(CallError::NoMethod(_)) => {}
+            Err(CallError::Cancelled) => return Err(CallError::Cancelled),
+            // Other failures say nothing of it: the load meets them again, and names them.
+            Ok(_) | Err(_) => {
+                self.stating.lock().expect("no holder of the lock panics").insert(provider.name().to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn stated(
+        &self,
+        provider: &Provider,
+        hashes: &[BlockHash],
+        cancel: &Cancel,
+    ) -> Result<Vec<StatedBlock>, CallError> {
+        let calls: Vec<Value> = hashes.iter().map(|hash| json!([text(*hash), 3])).collect();
+        self.batches.call(provider, "getblock", &calls, cancel).map_err(|error| {
+            if !is_form_refused(&error) {
+                return error;
+            }
+            provider.note(|card| card.lacks(WITH_SPENT));
+            CallError::NoMethod(WITH_SPENT.to_owned())
+        })
+    }
+
+    /// Returns what the provider states of the outputs that blocks spend, and checks it; nothing where no provider does.
+    fn spent(
+        &self,
+        provider: &Provider,
+        blocks: &[VerifiedBlock],
+        hashes: &[BlockHash],
+        cancel: &Cancel,
+    ) -> Result<Vec<Vec<Vec<SpentOutput>>>, FetchError> {
+        if self.inputs == Inputs::Held {
+            return Ok(Vec::new());
+        }
+        if provider.lacks(WITH_SPENT) {
+            let mut stating = self.stating.lock().expect("no holder of the lock panics");
+            stating.remove(provider.name());
+            if !stating.is_empty() {
+                return Err(CallError::NoMethod(WITH_SPENT.to_owned()).into());
+            }
+            self.unstated.fetch_add(blocks.len() as u64, Ordering::Relaxed);
+            return Ok(Vec::new());
+        }
+        let bytes: usize = blocks.iter().map(|block| block.block().total_size()).sum();
+        let mut stated = Vec::with_capacity(blocks.len());
+        for some in hashes.chunks(if bytes > MAX_BYTES { 1 } else { hashes.len() }) {
+            match self.stated(provider, some, cancel) {
+                Err(CallError::NoMethod(_)) => return self.spent(provider, blocks, hashes, cancel),
+                answers => stated.extend(answers?),
+            }
+        }
+        if stated.iter().any(StatedBlock::lacks_spent) {
+            provider.note(|card| card.lacks(WITH_SPENT));
+            return self.spent(provider, blocks, hashes, cancel);
+        }
+        let mut created = CreatedOutputs::default();
+        let mut spent = Vec::with_capacity(blocks.len());
+        for (block, stated) in blocks.iter().zip(stated) {
+            created.add(block);
+            let stated = stated.outputs().map_err(|text| CallError::Malformed(format!("{WITH_SPENT}: {text}")))?;
+            created.verify_spent(block, &stated)?;
+            spent.push(stated);
+        }
+        Ok(spent)
+    }
+}
+
+impl StatedBlock {
+    fn inputs(&self) -> impl Iterator<Item = &StatedInput> {
+        self.tx.iter().skip(1).flat_map(|transaction| &transaction.vin)
+    }
+
+    /// Returns whether it spends outputs, and states none of them, as older nodes answer.
+    fn lacks_spent(&self) -> bool {
+        self.inputs().next().is_some() && self.inputs().all(|input| input.prevout.is_none())
+    }
+
+    /// The outputs that each transaction but the first spends.
+    fn outputs(self) -> Result<Vec<Vec<SpentOutput>>, String> {
+        let output = |input: StatedInput| {
+            let (Some(txid), Some(index), Some(spent)) = (input.txid, input.vout, input.prevout) else {
+                return Err("an input without txid, vout or prevout".to_owned());
+            };
+            let script = hex::decode(&spent.script.hex).map_err(|_| format!("the script {:?}", spent.script.hex))?;
+            let satoshis = satoshis(spent.value).map_err(|_| format!("the value {}", spent.value))?;
+            Ok(SpentOutput { txid, index, height: spent.height, satoshis, script })
+        };
+        self.tx.into_iter().skip(1).map(|transaction| transaction.vin.into_iter().map(output).collect()).collect()
     }
 }
 
 impl Source for BitcoinSource {
     fn format(&self) -> &'static str {
-        "bitcoin-blocks"
+        "bitcoin-core"
     }
 
-    fn file_name(&self, _first: u64, _last: u64) -> String {
-        "blk00000.dat".to_owned()
+    fn file_name(&self, first: u64, last: u64) -> String {
+        format!("{first}-{last}.jsonl")
+    }
+
+    fn network(&self) -> Option<Network> {
+        Some(self.network())
     }
 
     fn tables(&self) -> &'static [CoverageTable] {
@@ -64,8 +264,35 @@ impl Source for BitcoinSource {
     }
 
     fn check_chain(&self, provider: &Provider, cancel: &Cancel) -> Result<(), FetchError> {
-        self.network(provider, cancel)?;
-        Ok(())
+        let other = |text: String| Err(FetchError::Lie { code: "network", block: 0, text });
+        let answer = provider.call("getblockchaininfo", json!([]), cancel)?;
+        let name = answer["chain"].as_str().unwrap_or_default();
+        let network = match name {
+            "main" => Network::Mainnet,
+            "test" | "testnet" | "testnet4" => Network::Testnet,
+            "signet" => Network::Signet,
+            "regtest" => Network::Regtest,
+            _ => return other(format!("its network is {name:?}, which is not one of bitcoin")),
+        };
+        let first = self.hashes(provider, &[0], cancel)?[0];
+        if !FIRST_BLOCKS.contains(&(network, &text(first))) {
+            return other(format!("its first block is {}, which is not that of bitcoin {network}", text(first)));
+        }
+        let (height, hash) = AFTER_FORK;
+        if network == Network::Mainnet && answer["blocks"].as_u64().is_some_and(|head| head >= height) {
+            let found = text(self.hashes(provider, &[height], cancel)?[0]);
+            if found != hash {
+                return other(format!("its block {height} is {found}, that of bitcoin is {hash}"));
+            }
+        }
+        let expected = *self.network.get_or_init(|| network);
+        if network != expected {
+            return other(format!("its network is {network}, that of the store or of other providers is {expected}"));
+        }
+        match self.inputs {
+            Inputs::Held => Ok(()),
+            Inputs::Asked { before } => Ok(self.check_spent(provider, before, cancel)?),
+        }
     }
 
     fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError> {
@@ -75,42 +302,113 @@ impl Source for BitcoinSource {
     }
 
     fn fetch(&self, provider: &Provider, (first, last): (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
-        let network = self.network(provider, cancel)?;
-        let heights: Vec<Value> = (first..=last).map(|height| json!([height])).collect();
-        let hashes = Self::many(provider, "getblockhash", &heights, cancel)?;
-        let calls: Vec<Value> = hashes.iter().map(|hash| json!([hash, 0])).collect();
-        let blocks = Self::many(provider, "getblock", &calls, cancel)?;
-        let mut fetched = Fetched { complete: vec![CoverageTable::VerifiedTransactions], ..Fetched::default() };
-        for ((height, hash), answer) in (first..).zip(&hashes).zip(&blocks) {
-            let malformed = |what: &str| CallError::Malformed(format!("block {height}: {what}"));
-            let asked = hash.as_str().and_then(|text| <[u8; 32]>::try_from(hex::decode(text).ok()?).ok());
-            let asked = BlockHash::new(asked.ok_or_else(|| malformed("no hash"))?);
-            let bytes = answer.as_str().and_then(|text| hex::decode(text).ok());
-            let bytes = bytes.ok_or_else(|| malformed("no bytes in hex"))?;
-            let block = verify_block(network, height, asked, &bytes)?;
-            match fetched.hashes.last() {
-                None => fetched.parent = Some(block.parent_hash()),
-                Some(before) => block.verify_parent(*before)?,
+        let heights: Vec<u64> = (first..=last).collect();
+        let hashes = self.hashes(provider, &heights, cancel)?;
+        let mut blocks = Vec::with_capacity(hashes.len());
+        for ((height, hash), bytes) in (first..).zip(&hashes).zip(self.raw(provider, &hashes, cancel)?) {
+            let block = verify_block(self.network(), height, *hash, &bytes)?;
+            if height > first {
+                block.verify_parent(hashes[blocks.len() - 1])?;
             }
-            fetched.hashes.push(asked);
+            blocks.push(block);
+        }
+        let spent = self.spent(provider, &blocks, &hashes, cancel)?;
+        let mut fetched = Fetched { complete: vec![CoverageTable::VerifiedTransactions], ..Fetched::default() };
+        for (place, (height, block)) in (first..).zip(&blocks).enumerate() {
             fetched.blocks += 1;
             fetched.transactions += block.block().txdata.len() as u64;
-            // As a node keeps it in its files: the magic of the network, the length, the block.
-            fetched.content.extend(magic(network));
-            let length = u32::try_from(bytes.len()).map_err(|_| malformed("more than 4 GiB"))?;
-            fetched.content.extend(length.to_le_bytes());
-            fetched.content.extend(bytes);
+            let spent = spent.get(place).map(Vec::as_slice);
+            fetched.add_lines([&self.document(height, hashes[place], block, spent)]);
         }
+        fetched.parent = blocks.first().map(VerifiedBlock::parent_hash);
+        fetched.hashes = hashes;
         Ok(fetched)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let blocks = self.unstated.load(Ordering::Relaxed);
+        let Inputs::Asked { before } = self.inputs else { return Vec::new() };
+        if blocks == 0 {
+            return Vec::new();
+        }
+        vec![format!(
+            "amounts and owners of inputs that spend outputs from before block {before} are unknown in {blocks} blocks: no \
+             node answers {WITH_SPENT} (Bitcoin Core 25 or later does); load from block 0, or name such a node"
+        )]
     }
 }
 
-/// Returns the bytes before each block in the files of a node.
-const fn magic(network: Network) -> [u8; 4] {
-    match network {
-        Network::Mainnet => [0xf9, 0xbe, 0xb4, 0xd9],
-        Network::Testnet => [0x0b, 0x11, 0x09, 0x07],
-        Network::Signet => [0x0a, 0x03, 0xcf, 0x40],
-        Network::Regtest => [0xfa, 0xbf, 0xb5, 0xda],
+impl BitcoinSource {
+    /// A block in the form of `getblock HASH 3`, as far as it is read. It has only those spent outputs that the load does not
+    /// bring itself: the others are in raw blocks, which are verified.
+    fn document(
+        &self,
+        height: u64,
+        hash: BlockHash,
+        block: &VerifiedBlock,
+        spent: Option<&[Vec<SpentOutput>]>,
+    ) -> Value {
+        let header = &block.block().header;
+        let transactions = block.block().txdata.iter().enumerate().map(|(index, transaction)| {
+            let inputs = transaction.input.iter().enumerate().map(|(place, input)| {
+                if index == 0 {
+                    return json!({"coinbase": input.script_sig.to_hex_string()});
+                }
+                let point = &input.previous_output;
+                let mut entry =
+                    json!({"txid": point.txid.to_string(), "vout": point.vout, "sequence": input.sequence.0});
+                let spent = spent.map(|spent| &spent[index - 1][place]).filter(|spent| self.is_needed(spent));
+                if let Some(spent) = spent {
+                    entry["prevout"] = output(spent.satoshis, hex::encode(&spent.script));
+                }
+                entry
+            });
+            let outputs =
+                transaction.output.iter().map(|one| output(one.value.to_sat(), one.script_pubkey.to_hex_string()));
+            json!({
+                "txid": transaction.compute_txid().to_string(),
+                "version": transaction.version.0,
+                "locktime": transaction.lock_time.to_consensus_u32(),
+                "weight": transaction.weight().to_wu(),
+                "vin": inputs.collect::<Vec<_>>(),
+                "vout": outputs.collect::<Vec<_>>(),
+            })
+        });
+        let mut document = json!({
+            "hash": text(hash),
+            "height": height,
+            "merkleroot": header.merkle_root.to_string(),
+            "nonce": header.nonce,
+            "time": header.time,
+            "tx": transactions.collect::<Vec<_>>(),
+        });
+        if height > 0 {
+            document["previousblockhash"] = text(block.parent_hash()).into();
+        }
+        document
     }
+
+    fn is_needed(&self, spent: &SpentOutput) -> bool {
+        match self.inputs {
+            Inputs::Held => false,
+            Inputs::Asked { before } => spent.height < before,
+        }
+    }
+}
+
+fn text(hash: BlockHash) -> String {
+    hex::encode(hash.as_bytes())
+}
+
+/// An output with its exact amount in bitcoin.
+fn output(satoshis: u64, script: String) -> Value {
+    let value = format!("{}.{:08}", satoshis / 100_000_000, satoshis % 100_000_000);
+    json!({"value": value, "scriptPubKey": {"hex": script}})
+}
+
+/// Returns whether a node refuses the form of a parameter: bcoin takes a boolean in place of the number.
+fn is_form_refused(error: &CallError) -> bool {
+    let CallError::Failed(text) = error else { return false };
+    let text = text.to_lowercase();
+    ["boolean", "verbos", "json value", "type"].iter().any(|part| text.contains(part))
 }

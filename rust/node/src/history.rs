@@ -125,6 +125,8 @@ pub struct HistoryReport {
     pub gaps: Vec<Gap>,
     /// The score card of each provider.
     pub providers: Vec<ProviderSummary>,
+    /// What the loaded blocks lack although they are verified, each in a sentence.
+    pub notes: Vec<String>,
     /// Seconds of the load.
     pub seconds: f64,
     /// The last generation.
@@ -162,9 +164,9 @@ fn load_into(
     cancel: &Cancel,
 ) -> Result<HistoryReport, NodeError> {
     let began = Instant::now();
-    let source = source_of(options.chain)?;
     let chain = options.chain;
     let from = options.from.unwrap_or_else(|| first_held(writer, chain));
+    let source = source_of(chain, writer, from);
     let to = last_block(providers, &*source, (from, options.to), cancel)?;
     let spool = Spool::new(store)?;
     let start = LoadStart::new(writer)?;
@@ -198,17 +200,18 @@ fn load_into(
         traces_missing,
         gaps: blocks.gaps.into_iter().chain(traces.gaps).collect(),
         providers: providers.all().iter().map(|provider| provider.card().summary(provider.name())).collect(),
+        notes: source.notes(),
         seconds: began.elapsed().as_secs_f64(),
         generation: load.generation,
     })
 }
 
 /// Finds the source of a chain.
-fn source_of(chain: Chain) -> Result<Box<dyn Source>, NodeError> {
+fn source_of(chain: Chain, writer: &Writer, from: u64) -> Box<dyn Source> {
     match chain.family() {
-        Family::Evm => Ok(Box::new(EvmSource::new(chain))),
-        Family::Utxo => Ok(Box::new(BitcoinSource::default())),
-        Family::Tron => Ok(Box::new(TronSource)),
+        Family::Evm => Box::new(EvmSource::new(chain)),
+        Family::Utxo => Box::new(BitcoinSource::new(writer.snapshot().coverage().get(&chain), from)),
+        Family::Tron => Box::new(TronSource::default()),
     }
 }
 
@@ -386,6 +389,7 @@ impl Load<'_> {
         let reading = Options {
             chain: Some(self.options.chain),
             format: Some(self.source.format().to_owned()),
+            network: self.source.network(),
             ..Options::default()
         };
         let as_ingest = AsIngest { progress: self.progress };

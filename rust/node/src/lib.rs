@@ -8,6 +8,7 @@
 // Text of nodes may hold any characters: a slice by byte positions would panic inside one.
 #![cfg_attr(not(test), deny(clippy::string_slice))]
 
+mod batches;
 mod bitcoin_source;
 mod budget;
 mod comparison;

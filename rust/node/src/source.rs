@@ -2,7 +2,7 @@
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::BlockHash;
+use headwater_types::{BlockHash, Network};
 use serde_json::Value;
 
 use crate::error::{CallError, FetchError};
@@ -19,7 +19,12 @@ pub(crate) trait Source: Sync {
     /// The tables that a load is complete with. Blocks that lack one of them are fetched.
     fn tables(&self) -> &'static [CoverageTable];
 
-    /// Checks that a provider is of the chain.
+    /// The network of the blocks, where the content does not name it; known after [`Source::check_chain`].
+    fn network(&self) -> Option<Network> {
+        None
+    }
+
+    /// Checks that a provider is of the chain, and of the network of the store.
     fn check_chain(&self, provider: &Provider, cancel: &Cancel) -> Result<(), FetchError>;
 
     /// Returns the newest block that a provider calls final; without such a word the newest one less the usual depth.
@@ -27,6 +32,11 @@ pub(crate) trait Source: Sync {
 
     /// Fetches blocks, both ends included, and verifies them.
     fn fetch(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError>;
+
+    /// Returns what the fetched blocks lack although they are verified, each in a sentence.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Returns whether internal movements of the chain are fetched apart.
     fn has_traces(&self) -> bool {

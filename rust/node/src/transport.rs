@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headwater_ledger::Cancel;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -45,11 +46,10 @@ pub struct Provider {
 
 /// One answer of a JSON-RPC batch.
 #[derive(Deserialize)]
-struct Envelope {
+struct Envelope<T> {
     #[serde(default)]
     id: Value,
-    #[serde(default)]
-    result: Value,
+    result: Option<T>,
     #[serde(default)]
     error: Option<RpcError>,
 }
@@ -63,7 +63,8 @@ struct RpcError {
 }
 
 impl Provider {
-    /// Reads an address such as `http://127.0.0.1:8545` or `http://user:password@127.0.0.1:8332`. `rate` is the number of
+    /// Reads an address such as `http://127.0.0.1:8545`, `http://user:password@127.0.0.1:8332` or
+    /// `https://KEY@api.trongrid.io`: a login without a password is a key of TronGrid. `rate` is the number of
     /// requests a second that it may be asked.
     ///
     /// # Errors
@@ -132,20 +133,21 @@ impl Provider {
     /// # Errors
     /// When the provider refuses or fails after all tries, or the work is cancelled.
     pub fn call(&self, method: &str, params: Value, cancel: &Cancel) -> Result<Value, CallError> {
-        let mut answers = self.batch(method, vec![params], cancel)?;
+        let mut answers: Vec<Result<Value, CallError>> = self.batch(method, vec![params], cancel)?;
         answers.pop().unwrap_or_else(|| Err(CallError::Malformed("an empty batch".to_owned())))
     }
 
-    /// Calls a method with several lists of parameters in one request; the answers come in their order.
+    /// Calls a method with several lists of parameters in one request; the answers come in their order. An answer of `null`
+    /// is the default of its type.
     ///
     /// # Errors
     /// When the provider refuses or fails the whole request after all tries, or the work is cancelled.
-    pub fn batch(
+    pub fn batch<T: DeserializeOwned + Default>(
         &self,
         method: &str,
         calls: Vec<Value>,
         cancel: &Cancel,
-    ) -> Result<Vec<Result<Value, CallError>>, CallError> {
+    ) -> Result<Vec<Result<T, CallError>>, CallError> {
         let count = calls.len() as u64;
         let first = self.number.fetch_add(count, Ordering::Relaxed);
         let requests: Vec<Value> = (first..)
@@ -159,7 +161,8 @@ impl Provider {
         })
     }
 
-    /// Asks a path of a plain HTTP interface with a JSON body.
+    /// Asks a path of the plain HTTP interface of TRON with a JSON body. An address that ends in `/jsonrpc` stands for the
+    /// interface of the same host.
     ///
     /// # Errors
     /// As [`Provider::call`].
@@ -167,7 +170,13 @@ impl Provider {
         let body = body.to_string();
         self.with_tries(cancel, || {
             let text = self.post(path, body.as_bytes())?;
-            serde_json::from_slice(&text).map_err(|error| CallError::Malformed(error.to_string()))
+            let answer: Value =
+                serde_json::from_slice(&text).map_err(|error| CallError::Malformed(error.to_string()))?;
+            // Errors of the interface come with status 200.
+            match answer.get("Error").and_then(Value::as_str) {
+                Some(error) => Err(refusal_of_text(error).unwrap_or_else(|| CallError::Failed(shown(error)))),
+                None => Ok(answer),
+            }
         })
     }
 
@@ -209,10 +218,16 @@ impl Provider {
     }
 
     fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, CallError> {
-        let mut request = self.agent.post(format!("{}{path}", self.url)).header("Content-Type", "application/json");
-        if let Some(login) = &self.login {
-            request = request.header("Authorization", format!("Basic {}", STANDARD.encode(login)));
-        }
+        let base = if path.is_empty() { &self.url } else { self.url.strip_suffix("/jsonrpc").unwrap_or(&self.url) };
+        let mut request = self.agent.post(format!("{base}{path}")).header("Content-Type", "application/json");
+        request = match &self.login {
+            Some(login) if login.contains(':') => {
+                request.header("Authorization", format!("Basic {}", STANDARD.encode(login)))
+            }
+            // A login without a password is a key, as TronGrid takes it.
+            Some(key) => request.header("TRON-PRO-API-KEY", key),
+            None => request,
+        };
         // Paths and logins hold keys.
         let failed = |error: ureq::Error| {
             CallError::Failed(format!("the connection failed: {error}").replace(&self.url, &self.name))
@@ -221,10 +236,11 @@ impl Provider {
         let status = response.status().as_u16();
         let after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec();
+        let refusal = || refusal_of_text(&String::from_utf8_lossy(text.as_ref().map_or(&[][..], Vec::as_slice)));
         match status {
-            429 => Err(CallError::RateLimited { after: after.map(Duration::from_secs) }),
-            503 if after.is_some() => Err(CallError::RateLimited { after: after.map(Duration::from_secs) }),
-            401 | 403 => Err(CallError::Refused(status)),
+            429 | 503 if after.is_some() => Err(CallError::RateLimited { after: after.map(Duration::from_secs) }),
+            429 => Err(refusal().unwrap_or(CallError::RateLimited { after: None })),
+            401 | 403 => Err(refusal().unwrap_or(CallError::Refused(status))),
             413 => Err(CallError::TooMuch("status 413".to_owned())),
             // Bitcoin Core answers errors of calls with status 500 and a body.
             200..=299 | 400 | 404 | 500
@@ -232,8 +248,13 @@ impl Provider {
             {
                 text.map_err(failed)
             }
+            404 | 405 => Err(CallError::NoMethod(format!(
+                "{} at this address (status {status})",
+                if path.is_empty() { "JSON-RPC" } else { path }
+            ))),
             200..=299 => match text {
-                Ok(text) => Err(CallError::Malformed(format!("{} bytes that are not JSON", text.len()))),
+                Ok(text) => Err(refusal_of_text(&String::from_utf8_lossy(&text))
+                    .unwrap_or_else(|| CallError::Malformed(format!("{} bytes that are not JSON", text.len())))),
                 Err(ureq::Error::BodyExceedsLimit(limit)) => {
                     Err(CallError::TooMuch(format!("an answer of over {limit} bytes")))
                 }
@@ -243,15 +264,15 @@ impl Provider {
         }
     }
 
-    fn answers_of(
+    fn answers_of<T: DeserializeOwned + Default>(
         &self,
         method: &str,
         text: &[u8],
         first: u64,
         count: u64,
-    ) -> Result<Vec<Result<Value, CallError>>, CallError> {
+    ) -> Result<Vec<Result<T, CallError>>, CallError> {
         let malformed = |error: serde_json::Error| CallError::Malformed(error.to_string());
-        let envelopes: Vec<Envelope> = match text.first() {
+        let envelopes: Vec<Envelope<T>> = match text.first() {
             Some(b'[') => serde_json::from_slice(text).map_err(malformed)?,
             _ => vec![serde_json::from_slice(text).map_err(malformed)?],
         };
@@ -263,7 +284,7 @@ impl Provider {
                 refusal => refusal,
             });
         }
-        let mut answers: Vec<Option<Result<Value, CallError>>> = (0..count).map(|_| None).collect();
+        let mut answers: Vec<Option<Result<T, CallError>>> = (0..count).map(|_| None).collect();
         for envelope in envelopes {
             let place = if count == 1 { Some(0) } else { envelope.id.as_u64().and_then(|id| id.checked_sub(first)) };
             let slot = place.and_then(|place| answers.get_mut(usize::try_from(place).ok()?));
@@ -272,7 +293,7 @@ impl Provider {
                 // One call too many is asked again with the others.
                 Some(limited @ CallError::RateLimited { .. }) => return Err(limited),
                 Some(error) => Err(error),
-                None => Ok(envelope.result),
+                None => Ok(envelope.result.unwrap_or_default()),
             });
         }
         let missing = || CallError::Malformed("an answer of the batch is missing".to_owned());
@@ -283,10 +304,12 @@ impl Provider {
     fn refusal(&self, method: &str, error: &RpcError) -> CallError {
         let text = error.message.to_lowercase();
         let says = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-        let message = || format!("error {}: {}", error.code, error.message.chars().take(200).collect::<String>());
+        let message = || format!("error {}: {}", error.code, shown(&error.message));
         if error.code == 429 || says(&["rate limit", "too many requests", "request limit", "capacity", "compute units"])
         {
             CallError::RateLimited { after: None }
+        } else if says(&["pruned", "not fully downloaded"]) {
+            CallError::Missing(format!("{method}: {}", message()))
         } else if error.code == -32601
             || says(&[
                 "method not found",
@@ -326,6 +349,22 @@ impl Provider {
             CallError::Failed(message())
         }
     }
+}
+
+/// Sorts the words in which TRON's interfaces refuse a request; `None` for other words.
+fn refusal_of_text(text: &str) -> Option<CallError> {
+    let lower = text.to_lowercase();
+    let says = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+    if says(&["suspended for", "allowed_rps", "frequency limit", "daily usage", "computing resources"]) {
+        let seconds =
+            lower.split_once("suspended for ").and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
+        return Some(CallError::RateLimited { after: seconds.map(Duration::from_secs) });
+    }
+    says(&["lite fullnode", "unavailable due to config"]).then(|| CallError::NoMethod(shown(text)))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(200).collect()
 }
 
 /// Waits, unless the work is cancelled.

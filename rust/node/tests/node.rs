@@ -1,3 +1,8 @@
 //! Loads from nodes, which answer right, late, wrong or not at all.
 
+mod bitcoin;
+mod bitcoin_node;
+mod fake;
 mod history;
+mod tron;
+mod tron_node;

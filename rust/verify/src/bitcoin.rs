@@ -2,9 +2,11 @@
 //!
 //! The hash covers the header, the merkle root all transactions without their witnesses, and the commitment in the coinbase
 //! transaction the witnesses. The height is in a block since BIP 34 (227,931 on the main network); before, the hash alone
-//! names it. The signatures that blocks of signet carry are not verified. The values of spent outputs are not in a block, so sums of inputs are not verified here. The
-//! target is compared with the limit of the network only: whether it follows from the blocks before is seen by callers
-//! that hold them.
+//! names it. The signatures that blocks of signet carry are not verified. The values of spent outputs are not in
+//! a block: [`CreatedOutputs`] checks what a node states of them. The target is compared with the limit of the network
+//! only: whether it follows from the blocks before is seen by callers that hold them.
+
+mod spent_outputs;
 
 use std::collections::BTreeSet;
 
@@ -17,6 +19,8 @@ use headwater_types::{BlockHash, Network};
 use crate::Part;
 use crate::mismatch::{Digest, Fault, Mismatch, Rule, VerificationError};
 
+pub use spent_outputs::{CreatedOutputs, SpentOutput, satoshis};
+
 /// The first bytes of a coinbase output that commits to the witnesses (BIP 141): return, push 36 bytes, header.
 const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
 
@@ -24,6 +28,7 @@ const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedBlock {
     number: u64,
+    network: Network,
     block: Block,
 }
 
@@ -68,6 +73,8 @@ struct Rules {
     stated_height: u64,
     /// The first block with witnesses (BIP 141).
     witnesses: u64,
+    /// Blocks until the subsidy halves.
+    halving: u64,
 }
 
 impl Rules {
@@ -80,7 +87,14 @@ impl Rules {
             Network::Signet => (&Params::SIGNET, 0),
             Network::Regtest => (&Params::REGTEST, 0),
         };
-        Self { limit: params.max_attainable_target, stated_height: params.bip34_height.into(), witnesses }
+        let halving = if network == Network::Regtest { 150 } else { 210_000 };
+        Self { limit: params.max_attainable_target, stated_height: params.bip34_height.into(), witnesses, halving }
+    }
+
+    /// Returns the coins that a block creates, in satoshis.
+    fn subsidy(&self, number: u64) -> u64 {
+        const FIRST: u64 = 50 * 100_000_000;
+        u32::try_from(number / self.halving).ok().and_then(|halvings| FIRST.checked_shr(halvings)).unwrap_or(0)
     }
 }
 
@@ -113,7 +127,7 @@ pub fn verify_block(
         check_transactions(&block)?;
         check_height(&Rules::of(network), number, &block)?;
         check_witnesses(&Rules::of(network), number, &block)?;
-        Ok(VerifiedBlock { number, block })
+        Ok(VerifiedBlock { number, network, block })
     };
     check().map_err(|fault: Fault| fault.at(number))
 }

@@ -101,6 +101,8 @@ pub enum Rule {
     Coinbase,
     /// No transaction is twice in a block.
     Duplicate,
+    /// An output that a bitcoin transaction spends has the value and the script that other data show.
+    SpentOutput,
 }
 
 impl Rule {
@@ -119,6 +121,7 @@ impl Rule {
             Self::ProofOfWork => "proof_of_work",
             Self::Coinbase => "coinbase",
             Self::Duplicate => "duplicate",
+            Self::SpentOutput => "spent_output",
         }
     }
 }
