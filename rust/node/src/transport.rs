@@ -22,6 +22,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer.
 const MAX_ANSWER: u64 = 512 << 20;
+/// The maximum number of characters of an answer that is no result, for callers that show parts of it.
+const MAX_EXCERPT: usize = 4_096;
 /// Tries of a request that fails for a reason that passes.
 const TRIES: u32 = 6;
 /// The first wait between two tries; it doubles.
@@ -237,6 +239,51 @@ impl Provider {
                 Err(error) => Err(failed(error)),
             },
             status => Err(CallError::Failed(format!("it answered with status {status}"))),
+        }
+    }
+
+    /// Asks a path of a plain HTTP interface by GET, with headers of the caller, such as one with a key.
+    ///
+    /// # Errors
+    /// As [`Provider::call`]; [`CallError::Missing`] where the path is not found, and [`CallError::TooMuch`] where the
+    /// request is refused as it is.
+    pub fn get(&self, path: &str, headers: &[(&str, &str)], cancel: &Cancel) -> Result<Value, CallError> {
+        self.with_tries(cancel, || self.get_once(path, headers))
+    }
+
+    fn get_once(&self, path: &str, headers: &[(&str, &str)]) -> Result<Value, CallError> {
+        let mut request = self.agent.get(format!("{}{path}", self.url)).header("Accept", "application/json");
+        if let Some(login) = &self.login {
+            request = request.header("Authorization", format!("Basic {}", STANDARD.encode(login)));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let failed = |error: ureq::Error| CallError::Failed(format!("the connection failed: {error}"));
+        let mut response = request.call().map_err(failed)?;
+        let status = response.status().as_u16();
+        let after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let after = after.map(Duration::from_secs);
+        let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec();
+        let excerpt = || {
+            let text = text.as_ref().map_or(String::new(), |text| String::from_utf8_lossy(text).into_owned());
+            let words: Vec<&str> = text.split_whitespace().collect();
+            format!("status {status}: {}", words.join(" ")).chars().take(MAX_EXCERPT).collect::<String>()
+        };
+        match status {
+            200..=299 => match text {
+                Ok(text) => serde_json::from_slice(&text).map_err(|error| CallError::Malformed(error.to_string())),
+                Err(ureq::Error::BodyExceedsLimit(limit)) => {
+                    Err(CallError::TooMuch(format!("an answer of over {limit} bytes")))
+                }
+                Err(error) => Err(failed(error)),
+            },
+            429 => Err(CallError::RateLimited { after }),
+            503 if after.is_some() => Err(CallError::RateLimited { after }),
+            401 | 403 => Err(CallError::Refused(status)),
+            404 => Err(CallError::Missing(format!("answer to this request: {}", excerpt()))),
+            400..=499 => Err(CallError::TooMuch(excerpt())),
+            _ => Err(CallError::Failed(format!("it answered with {}", excerpt()))),
         }
     }
 
