@@ -331,9 +331,9 @@ class Imports:
         >>> from headwater import examples
         >>> folder = tempfile.mkdtemp()
         >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
-        >>> ledger.fetch_prices("defillama", ["link", "eth"], start="2026-01-01", end="2026-01-03", plan=True).frame.select(
-        ...     "symbol", "id", "held", "open"
-        ... ).rows()  # the daily closes of ether are part of the program
+        >>> days = {"start": "2026-01-01", "end": "2026-01-03"}
+        >>> plan = ledger.fetch_prices("defillama", ["link", "eth"], **days, plan=True)
+        >>> plan.frame.select("symbol", "id", "held", "open").rows()  # the program carries daily closes of ether
         [('eth', 'coingecko:ethereum', 3, 0), ('link', 'ethereum:0x514910771af9ca656af840dff83e8264ecf986ca', 0, 3)]
         """
         named = [symbols] if isinstance(symbols, str) else list(symbols)

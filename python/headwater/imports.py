@@ -101,9 +101,10 @@ class PriceReport(_load.Notes):
     >>> from headwater import examples
     >>> folder = tempfile.mkdtemp()
     >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
-    >>> report = ledger.fetch_prices("coingecko", ["link"], start="2026-01-01", end="2026-01-03", key_type="pro", plan=True)
+    >>> days = {"start": "2026-01-01", "end": "2026-01-03"}
+    >>> report = ledger.fetch_prices("coingecko", "link", **days, key_type="pro", plan=True)
     >>> report
-    <PriceReport coingecko 1d: 3 prices to ask for, in 1 request>
+    <PriceReport coingecko 1d: 3 prices to ask for, in 2 requests>
     >>> report.frame.select("symbol", "id", "held", "open").rows()
     [('link', 'chainlink', 0, 3)]
     """

@@ -132,7 +132,7 @@ fn options(arguments: FetchArguments) -> Result<PriceOptions, Failure> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the user names the variable of the key, which is no setting of the program"
+    reason = "the user names the variable that has the key"
 )]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -150,12 +150,12 @@ fn lines(report: &PriceReport, mode: FetchMode) -> Vec<String> {
     let first = match (mode, version) {
         (FetchMode::Plan, _) => {
             let open = symbols.iter().map(|row| row.open).sum();
-            format!("{source}, {step}: {} prices to ask for, in {requests} requests", grouped(open))
+            format!("{source}, {step}: {} prices to ask for; requests: {requests}", grouped(open))
         }
         (FetchMode::Fetch, Some(version)) => {
-            format!("{source}, {step}: {} prices stored as version {version}; {requests} requests", grouped(*stored))
+            format!("{source}, {step}: {} prices stored as version {version}; requests: {requests}", grouped(*stored))
         }
-        (FetchMode::Fetch, None) => format!("{source}, {step}: no new price; {requests} requests"),
+        (FetchMode::Fetch, None) => format!("{source}, {step}: no new price; requests: {requests}"),
     };
     let head =
         ["symbol", "id", "from", "to", "held", "asked", "stored", "set aside", "missing", "out of reach", "open"];
@@ -183,8 +183,8 @@ pub fn notes(report: &PriceReport) -> Vec<String> {
         notes.extend(row.refused.iter().map(|price| format!("{}: {}", row.symbol, refused(price))));
         if row.out_of_reach > 0 {
             notes.push(format!(
-                "{}: {} are older than the 365 days that the free plan of CoinGecko reaches; a key of a paid plan, with \
-                 --key-type pro, reaches them",
+                "{}: {} are older than the 365 days that the free plan of CoinGecko reaches; a key of a paid plan reaches \
+                 them (--key-type)",
                 row.symbol,
                 grouped(row.out_of_reach)
             ));

@@ -408,6 +408,19 @@ fn core_prices_are_held_unless_surrounded() {
 }
 
 #[test]
+fn days_before_the_market_leave_core_prices_in_use() {
+    let (_folder, store) = store();
+    let fake = Service::start(Fault::EmptyUntil(FIRST_DAY - 10));
+    let mut options = options(PriceService::DefiLlama, &fake.url);
+    options.symbols = vec!["eth".to_owned()];
+    // Ether has core prices from 2015-08-07 until 2026-09-28: 4,071 days.
+    options.from = Some(1_435_708_800);
+    let report = fetch(&store, &options);
+    assert_eq!(counts(&report, "eth"), [4_071, 21, 0, 37, 0, 0]);
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+}
+
+#[test]
 fn prices_of_a_pegged_coin_replace_its_peg() {
     let (_folder, store) = store();
     let fake = Service::start(Fault::None);
@@ -450,8 +463,10 @@ fn plan_asks_for_nothing() {
         let (_folder, store) = store();
         let fake = Service::start(Fault::None);
         let report = fetch(&store, &PriceOptions { mode: FetchMode::Plan, ..options(service, &fake.url) });
-        assert_eq!((counts(&report, "eth"), report.requests), ([0, 0, 0, 0, 0, 20], 2), "{service:?}");
-        assert!(fake.take().is_empty(), "{service:?}");
+        // CoinGecko is asked for its list of coins too.
+        let requests = if service == PriceService::CoinGecko { 3 } else { 2 };
+        assert_eq!((counts(&report, "eth"), report.requests), ([0, 0, 0, 0, 0, 20], requests), "{service:?}");
+        assert!(fake.take().is_empty() && !store.join("fetched").exists(), "{service:?}");
     }
 }
 

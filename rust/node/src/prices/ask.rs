@@ -108,12 +108,16 @@ fn with_symbol(plan: &Plan, answer: defillama::CoinAnswer) -> CoinPrices {
     }
 }
 
-/// Finds the id of each coin, and compares what the service lists under it with the coin. Asks for the list of CoinGecko,
+/// Finds the id of each coin that is asked for, and compares what the service lists under it with the coin. Asks for the list of CoinGecko,
 /// whose prices carry no symbol.
 ///
 /// # Errors
 /// When the service refuses or fails.
-pub(super) fn find_ids(client: &Client<'_>, plans: &mut [Plan], service: PriceService) -> Result<(), CallError> {
+pub(super) fn find_ids<'a>(
+    client: &Client<'_>,
+    plans: impl Iterator<Item = &'a mut Plan>,
+    service: PriceService,
+) -> Result<(), CallError> {
     let list = match service {
         PriceService::CoinGecko => Some(CoinList::ask(client)?),
         PriceService::DefiLlama => None,

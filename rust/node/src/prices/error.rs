@@ -38,7 +38,7 @@ pub enum PriceError {
     #[error("the store has no asset that needs prices; name symbols with --symbols")]
     NoSymbols,
     /// The store has no block with a time.
-    #[error("the store has no block from whose time on prices are needed; name the first day with --from")]
+    #[error("the store has no block from whose time on prices are needed; name the first day")]
     NoTimes,
     /// The range has no day or hour.
     #[error("{0}")]

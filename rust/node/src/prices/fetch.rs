@@ -14,11 +14,11 @@ use super::ask::{CoinPrices, Job, ask, ask_current, find_ids, jobs};
 use super::client::Client;
 use super::coin::{Coin, coins};
 use super::error::PriceError;
-use super::journal::{Entry, Journal, Outcome};
+use super::journal::{Answers, Entry, Journal, Outcome};
 use super::judge::implausible;
 use super::plan::{Bounds, KnownGaps, Plan};
 use super::report::PriceReport;
-use super::service::ServiceOptions;
+use super::service::{PriceService, ServiceOptions};
 use super::step::Step;
 use crate::error::CallError;
 
@@ -124,17 +124,6 @@ pub fn fetch_prices(
     let client = Client::new(&options.service, cancel)?;
     let snapshot = Store::open(store)?.snapshot()?;
     let prices = snapshot.prices();
-    let mut journal = Journal::open(store, service, step)?;
-    let bounds = Bounds {
-        from: options.from,
-        to: options.to,
-        step,
-        now: options.now.secs(),
-        reach_days: options.service.reach_days(),
-        gaps: options.gaps,
-    };
-    let plan = |coin: Coin| Plan::new(&*snapshot, prices, &journal, coin, &bounds);
-    let plans = coins(&*snapshot, &options.symbols, service)?.into_iter().map(plan).collect::<Result<Vec<_>, _>>()?;
     let mut report = PriceReport {
         source: service.name(),
         step: step.name(),
@@ -146,10 +135,15 @@ pub fn fetch_prices(
         failure: None,
     };
     if options.mode == FetchMode::Plan {
-        report.requests = jobs(&plans, service, step).len() as u64;
+        let plans = plans(&*snapshot, &Answers::read(store, service, step)?, options)?;
+        let requests = jobs(&plans, service, step).len() as u64;
+        let lists = u64::from(service == PriceService::CoinGecko && requests > 0);
+        report.requests = requests + lists;
         report.symbols = plans.iter().map(|plan| plan.report(step)).collect();
         return Ok(report);
     }
+    let mut journal = Journal::open(store, service, step)?;
+    let plans = plans(&*snapshot, journal.answers(), options)?;
     let mut fetch = Fetch { options, client: &client, journal: &mut journal, plans, progress };
     let asked = fetch.ask_all();
     let mut plans = fetch.plans;
@@ -180,6 +174,24 @@ pub fn fetch_prices(
     Ok(report)
 }
 
+/// Makes the plans of all symbols.
+fn plans(
+    ledger: &(impl Generation + Assets),
+    answers: &Answers,
+    options: &PriceOptions,
+) -> Result<Vec<Plan>, PriceError> {
+    let bounds = Bounds {
+        from: options.from,
+        to: options.to,
+        step: options.step,
+        now: options.now.secs(),
+        reach_days: options.service.reach_days(),
+        gaps: options.gaps,
+    };
+    let coins = coins(ledger, &options.symbols, options.service.service)?;
+    coins.into_iter().map(|coin| Plan::new(ledger, ledger.prices(), answers, coin, &bounds)).collect()
+}
+
 /// The requests of a fetch.
 struct Fetch<'a> {
     options: &'a PriceOptions,
@@ -197,7 +209,8 @@ impl Fetch<'_> {
             return Ok(());
         }
         let (service, step) = (self.options.service.service, self.options.step);
-        find_ids(self.client, &mut self.plans, service)?;
+        let asking = self.plans.iter_mut().filter(|plan| is_current || !plan.ask.is_empty());
+        find_ids(self.client, asking, service)?;
         let mut open = jobs(&self.plans, service, step);
         open.reverse();
         let total = self.plans.iter().map(|plan| plan.ask.len() as u64).sum();
@@ -348,6 +361,6 @@ fn lost_note(plan: &Plan, days: u64, version: Option<u64>) -> Option<String> {
     let had = if plan.coin.is_pegged { "were worth a dollar by the peg" } else { "had a core price" };
     Some(format!(
         "{symbol}: {days} days with blocks {had} and have no price now, since gaps between imported prices are gaps; fetch \
-         them with an earlier --from or from another service, or take version {version} out of force"
+         an earlier range, ask another service, or roll version {version} back"
     ))
 }

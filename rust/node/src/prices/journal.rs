@@ -51,14 +51,48 @@ struct Line {
     missing: Vec<(i64, i64)>,
 }
 
-/// The answers of one service for one step.
+/// The answers of one service for one step, by symbol and end of the period.
+#[derive(Debug, Default)]
+pub(super) struct Answers(BTreeMap<String, BTreeMap<i64, Entry>>);
+
+impl Answers {
+    /// Reads those of a store.
+    ///
+    /// # Errors
+    /// When they cannot be read or are damaged.
+    pub fn read(store: &Path, service: PriceService, step: Step) -> Result<Self, PriceError> {
+        Ok(read(&path(store, service, step), step)?.0)
+    }
+
+    /// Returns the answers for a symbol, by the end of the period.
+    pub fn of(&self, symbol: &str) -> impl Iterator<Item = (i64, &Entry)> {
+        self.0.get(symbol).into_iter().flatten().map(|(end, entry)| (*end, entry))
+    }
+}
+
+fn path(store: &Path, service: PriceService, step: Step) -> PathBuf {
+    store.join(FOLDER).join(format!("{}-{}.jsonl", service.name(), step.name()))
+}
+
+/// Reads a journal; beside it comes true where its last line is cut off.
+fn read(path: &Path, step: Step) -> Result<(Answers, bool), PriceError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(source) => return Err(PriceError::Io { action: "cannot read", path: path.to_owned(), source }),
+    };
+    let answers = parse(&text, step).map_err(|line| PriceError::Damaged { path: path.to_owned(), line })?;
+    Ok((answers, !text.is_empty() && !text.ends_with('\n')))
+}
+
+/// The file of answers, open for more of them.
 pub(super) struct Journal {
     path: PathBuf,
     step: Step,
     file: File,
     /// Held as long as prices are fetched.
     _lock: File,
-    by_symbol: BTreeMap<String, BTreeMap<i64, Entry>>,
+    answers: Answers,
 }
 
 impl Journal {
@@ -80,25 +114,20 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Err(PriceError::Locked { path: store.to_owned() }),
             Err(TryLockError::Error(source)) => return Err(failed("cannot lock", &lock_path)(source)),
         }
-        let path = folder.join(format!("{}-{}.jsonl", service.name(), step.name()));
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(failed("cannot read", &path)(source)),
-        };
-        let by_symbol = parse(&text, step).map_err(|line| PriceError::Damaged { path: path.clone(), line })?;
+        let path = path(store, service, step);
+        let (answers, is_cut) = read(&path, step)?;
         let file = File::options().create(true).append(true).open(&path).map_err(failed("cannot open", &path))?;
-        let mut journal = Self { path, step, file, _lock: lock, by_symbol };
-        if !text.is_empty() && !text.ends_with('\n') {
-            // A line that a killed process did not finish.
+        let mut journal = Self { path, step, file, _lock: lock, answers };
+        if is_cut {
+            // A killed process did not finish the line.
             journal.rewrite()?;
         }
         Ok(journal)
     }
 
-    /// Returns the answers for a symbol, by the end of the period.
-    pub fn of(&self, symbol: &str) -> impl Iterator<Item = (i64, &Entry)> {
-        self.by_symbol.get(symbol).into_iter().flatten().map(|(end, entry)| (*end, entry))
+    /// Returns the answers so far.
+    pub const fn answers(&self) -> &Answers {
+        &self.answers
     }
 
     /// Adds the answers to a request.
@@ -110,14 +139,14 @@ impl Journal {
         for line in lines(symbol, entries.iter().map(|(end, entry)| (*end, entry)), self.step) {
             text += &line;
         }
-        self.by_symbol.entry(symbol.to_owned()).or_default().extend(entries);
+        self.answers.0.entry(symbol.to_owned()).or_default().extend(entries);
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|source| PriceError::Io { action: "cannot write", path: self.path.clone(), source })
     }
 
     /// Replaces the prices of a symbol by what became of them: those that were committed leave the journal.
     pub fn settle(&mut self, symbol: &str, refused: &BTreeMap<i64, RefusedPrice>, committed: &[i64]) {
-        let Some(entries) = self.by_symbol.get_mut(symbol) else { return };
+        let Some(entries) = self.answers.0.get_mut(symbol) else { return };
         for (end, refused) in refused {
             if let Some(entry) = entries.get_mut(end) {
                 entry.outcome = Outcome::Refused(refused.clone());
@@ -134,7 +163,7 @@ impl Journal {
     /// When it cannot be written.
     pub fn rewrite(&mut self) -> Result<(), PriceError> {
         let mut text = String::new();
-        for (symbol, entries) in &self.by_symbol {
+        for (symbol, entries) in &self.answers.0 {
             for line in lines(symbol, entries.iter().map(|(end, entry)| (*end, entry)), self.step) {
                 text += &line;
             }
@@ -154,7 +183,7 @@ impl Journal {
 }
 
 /// Reads the lines of a journal; the number of a damaged one is the error. The last line may be cut off.
-fn parse(text: &str, step: Step) -> Result<BTreeMap<String, BTreeMap<i64, Entry>>, usize> {
+fn parse(text: &str, step: Step) -> Result<Answers, usize> {
     let mut by_symbol: BTreeMap<String, BTreeMap<i64, Entry>> = BTreeMap::new();
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     for (number, line) in (1_usize..).zip(whole.lines()) {
@@ -167,7 +196,7 @@ fn parse(text: &str, step: Step) -> Result<BTreeMap<String, BTreeMap<i64, Entry>
             entries.extend(Run { first, last }.ends(step).map(|end| (end, entry(Outcome::Missing))));
         }
     }
-    Ok(by_symbol)
+    Ok(Answers(by_symbol))
 }
 
 /// Writes answers for one symbol as lines, one for each id and time of asking.
@@ -227,16 +256,16 @@ mod tests {
         text += "{\"symbol\":\"btc\",\"id";
         fs::write(&path, text).unwrap();
         let mut journal = open();
-        let found: Vec<_> = journal.of("eth").map(|(end, entry)| (end, entry.clone())).collect();
+        let found: Vec<_> = journal.answers().of("eth").map(|(end, entry)| (end, entry.clone())).collect();
         assert_eq!(found, entries());
         journal.add("btc", entries()).unwrap();
         drop(journal);
         let mut journal = open();
-        assert_eq!(journal.of("btc").count(), 5);
+        assert_eq!(journal.answers().of("btc").count(), 5);
         journal.settle("btc", &BTreeMap::new(), &[4 * DAY - 1]);
         journal.rewrite().unwrap();
         drop(journal);
-        assert_eq!(open().of("btc").count(), 4);
+        assert_eq!(open().answers().of("btc").count(), 4);
     }
 
     #[test]

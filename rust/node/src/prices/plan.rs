@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_ledger::market::{CORE_SOURCE, Price, PriceTable};
 use headwater_ledger::read::Generation;
 
+use super::answer::RefusedPrice;
 use super::coin::Coin;
 use super::error::PriceError;
-use super::journal::{Journal, Outcome};
+use super::journal::{Answers, Outcome};
 use super::report::{MAX_QUOTED, SymbolReport};
 use super::step::{Run, Step, runs};
 
@@ -53,7 +54,7 @@ pub(super) struct Plan {
     /// The current price, by its time.
     pub current: Option<(i64, f64)>,
     /// The prices that were refused in this fetch and belong to no period, or to one that has another price.
-    pub refused: Vec<super::answer::RefusedPrice>,
+    pub refused: Vec<RefusedPrice>,
     /// The reason for which the symbol is not asked for.
     pub problem: Option<String>,
 }
@@ -66,7 +67,7 @@ impl Plan {
     pub fn new(
         ledger: &impl Generation,
         prices: &PriceTable,
-        journal: &Journal,
+        answers: &Answers,
         coin: Coin,
         bounds: &Bounds,
     ) -> Result<Self, PriceError> {
@@ -86,7 +87,7 @@ impl Plan {
             problem: None,
             coin,
         };
-        for (end, entry) in journal.of(&plan.coin.symbol) {
+        for (end, entry) in answers.of(&plan.coin.symbol) {
             let is_same = plan.coin.id.as_ref().is_none_or(|id| *id == entry.id);
             let is_settled = entry.asked_at - end >= SETTLED_SECS && bounds.gaps == KnownGaps::Skip;
             let counts = matches!(entry.outcome, Outcome::Price(_)) || is_settled;
@@ -156,7 +157,7 @@ fn range(ledger: &impl Generation, coin: &Coin, bounds: &Bounds) -> Result<Run, 
     let first = match bounds.from {
         Some(from) if !(0..=bounds.now).contains(&from) => {
             return Err(PriceError::Range(
-                "the first time is not between 1970 and now; choose another --from".to_owned(),
+                "the first time is not between 1970 and now; choose another one".to_owned(),
             ));
         }
         Some(from) => step.end_of(from),
@@ -167,7 +168,7 @@ fn range(ledger: &impl Generation, coin: &Coin, bounds: &Bounds) -> Result<Run, 
     if first > last {
         let period = if step == Step::Day { "day" } else { "hour" };
         return Err(PriceError::Range(format!(
-            "the range of {} has no {period} that has ended; choose an earlier --from or a later --to",
+            "the range of {} has no {period} that has ended; choose an earlier first or a later last time",
             coin.symbol
         )));
     }
@@ -181,9 +182,10 @@ fn held_at(series: &[Price], end: i64, step: Step) -> Option<&Price> {
 }
 
 /// Takes core prices out of the periods that are held, where imported prices will surround them: between imported prices no
-/// core price is used.
+/// core price is used. Periods before the first price do not count: most likely the coin had no market then.
 fn give_up_surrounded(prices: &PriceTable, symbol: &str, (run, step): (Run, Step), held: &mut BTreeSet<i64>) {
-    let missing = || run.ends(step).filter(|end| !held.contains(end));
+    let begin = held.first().copied().unwrap_or(i64::MAX);
+    let missing = || run.ends(step).filter(|end| *end > begin && !held.contains(end));
     let (Some(first), Some(last)) = (missing().next(), missing().last()) else { return };
     let imported = || prices.coverage(symbol).iter().filter(|coverage| coverage.source != CORE_SOURCE);
     let first = imported().map(|coverage| coverage.first.secs()).chain([first]).min().unwrap_or(first);
