@@ -31,7 +31,7 @@ pub enum PriceError {
     Symbol {
         /// The symbol.
         symbol: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The store has no asset that needs prices.
