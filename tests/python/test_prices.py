@@ -60,6 +60,9 @@ class PriceService:
                     {"timestamp": time, "price": self.usd(time // DAY)} for time in times if self.usd(time // DAY)
                 ]
                 return {"coins": {coin: {"symbol": symbol.upper(), "confidence": 0.99, "prices": prices}}}
+            case ["prices", "historical", second, coin]:
+                price = {"timestamp": int(second) - 40, "price": self.usd(int(second) // DAY)}
+                return {"coins": {coin: {"symbol": symbol.upper(), "confidence": 0.99, **price}}}
         return None
 
 
@@ -114,8 +117,8 @@ def ledger(tmp_path: Path) -> hw.Ledger:
 def fetch(ledger: hw.Ledger, service: PriceService, **options: Any) -> hw.PriceReport:  # noqa: ANN401
     """Fetch ten days of one symbol."""
     source: Literal["coingecko", "defillama"] = options.pop("source", "defillama")
-    asked = {"start": START, "end": END, "key_type": "pro", "url": service.url, **options}
-    return ledger.fetch_prices(source, options.pop("symbols", "link"), **asked)
+    asked = {"symbols": "link", "start": START, "end": END, "key_type": "pro", "url": service.url, **options}
+    return ledger.fetch_prices(source, **asked)
 
 
 COUNTS = ("held", "asked", "stored", "set_aside", "missing", "out_of_reach", "open")

@@ -113,7 +113,7 @@ fn options(arguments: FetchArguments) -> Result<PriceOptions, Failure> {
     };
     let service = ServiceOptions {
         service: arguments.source,
-        url: arguments.url,
+        url: arguments.url.filter(|url| !url.is_empty()),
         key,
         key_type: arguments.key_type,
         requests_per_second: arguments.requests_per_second,
