@@ -37,7 +37,7 @@ from headwater.errors import (
     Unsupported,
 )
 from headwater.exposure import ExposureReport, ExposureReports
-from headwater.imports import ImportReport
+from headwater.imports import ImportReport, PriceReport
 from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.load import IngestReport, SimulateReport, ingest, simulate
 from headwater.nodes import ComparisonReport, NodeReport, ingest_rpc, providers, verify_rpc
@@ -71,6 +71,7 @@ __all__ = [
     "NotFound",
     "PathReport",
     "Picture",
+    "PriceReport",
     "RateLimited",
     "RemoteLedger",
     "Report",

@@ -23,6 +23,7 @@ __all__ = [
     "exported_scores",
     "features",
     "features_version",
+    "fetch_prices",
     "file_digest",
     "from_frames",
     "generation_files",
@@ -228,5 +229,8 @@ def import_market(
     options: dict[str, Any],
     progress: _PartProgress | None,
 ) -> list[dict[str, Any]]: ...
+def fetch_prices(
+    store: str | PathLike[str], options: dict[str, Any], progress: _PartProgress | None
+) -> tuple[dict[str, Any], list[str]]: ...
 def stored_tables() -> list[tuple[str, str, str, list[str], list[tuple[str, str, str]]]]: ...
 def main(arguments: Sequence[str]) -> int: ...

@@ -1,15 +1,19 @@
-"""Imports of labels, prices and tokens into the store of a ledger."""
+"""Imports of labels, prices and tokens into the store of a ledger, and fetches of prices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from headwater import _headwater, _load
-from headwater.errors import InvalidInput
-from headwater.imports import ImportReport
+from headwater import _headwater, _load, _objects, _times
+from headwater._request import Time
+from headwater.errors import InvalidInput, Unavailable
+from headwater.imports import ImportReport, PriceReport
 
 if TYPE_CHECKING:
     from headwater._answers import Answers
@@ -45,6 +49,25 @@ _SKIPPED = (
     "unknown_chain",
     "unknown_contract",
 )
+_FETCHED = {
+    "symbol": pl.String,
+    "id": pl.String,
+    "first": pl.Datetime("us", "UTC"),
+    "last": pl.Datetime("us", "UTC"),
+    "asked": pl.Int64,
+    "held": pl.Int64,
+    "stored": pl.Int64,
+    "set_aside": pl.Int64,
+    "missing": pl.Int64,
+    "out_of_reach": pl.Int64,
+    "open": pl.Int64,
+    "current_usd": pl.Float64,
+    "problem": pl.String,
+}
+_REFUSED = {"symbol": pl.String, "time": pl.Datetime("us", "UTC"), "usd": pl.Float64, "code": pl.String}
+# The variables of the environment for what a call leaves out.
+_KEY_VARIABLE = "HEADWATER_PRICES_KEY"
+_URL_VARIABLE = "HEADWATER_PRICES_URL"
 _TABLE = "table"
 _CORE = "core"
 
@@ -231,6 +254,114 @@ class Imports:
         options = {"symbol": _load.text(symbol, "symbol"), "source": _load.text(source, "source")}
         return self._import_market("exchange rates" if fx else "prices", (prices, "prices"), options, progress)
 
+    def fetch_prices(
+        self,
+        source: Literal["coingecko", "defillama"],
+        symbols: str | Sequence[str] = (),
+        *,
+        start: Time = None,
+        end: Time = None,
+        step: Literal["1d", "1h"] = "1d",
+        url: str | None = None,
+        key_env: str | None = None,
+        key_file: str | PathLike[str] | None = None,
+        key_type: Literal["demo", "pro"] = "demo",
+        requests_per_second: float | None = None,
+        current: bool = False,
+        ask_again: bool = False,
+        plan: bool = False,
+        progress: bool | None = None,
+    ) -> PriceReport:
+        """Fetch prices in US dollars that the store does not have, as ``headwater prices fetch`` does.
+
+        The prices become a version that can be rolled back (``headwater prices rollback``), and the next call of the
+        ledger uses it. Only days or hours without a price are asked for: the same call repeated asks for nothing, and
+        one that was stopped continues. Prices that cannot be meant are set aside and reported. Gaps stay gaps.
+
+        Parameters
+        ----------
+        source : ``"coingecko"`` or ``"defillama"``
+            The service, by the form of its interface.
+        symbols : str or sequence of str
+            Rate symbols; ``"symbol=id"`` also names the id at the service. Omitted: native coins and verified tokens
+            of the store, without pegged ones of which no price was imported.
+        start : date, datetime, str or int, optional
+            First time, included. Omitted: the day before the first block.
+        end : date, datetime, str or int, optional
+            Last time, included. Omitted: now.
+        step : ``"1d"`` or ``"1h"``
+            Length of a period that has one price: that of its end.
+        url : str, optional
+            Address of a proxy or of a copy of the service; ``{key}`` in it becomes the key. Omitted: the environment
+            variable ``HEADWATER_PRICES_URL``, else the address of the service.
+        key_env : str, optional
+            Environment variable that has the key. Omitted: ``HEADWATER_PRICES_KEY``, where it is set.
+        key_file : path-like, optional
+            File that has the key, in place of a variable.
+        key_type : ``"demo"`` or ``"pro"``
+            Plan of the key. ``"demo"`` reaches 365 days back at CoinGecko.
+        requests_per_second : float, optional
+            Requests a second. Omitted: what the service allows; of another address as many as it answers.
+        current : bool
+            Store the current prices too.
+        ask_again : bool
+            Also ask for periods of which the service had no price, or one that was set aside.
+        plan : bool
+            Report what would be asked for, and ask for nothing.
+        progress : bool, optional
+            Show progress on standard error. Omitted: after a second, in a terminal or a notebook.
+
+        Returns
+        -------
+        PriceReport
+
+        Raises
+        ------
+        InvalidInput
+            When a symbol, a time, the key or the address cannot be used.
+        Unavailable
+            When the service fails or refuses. Prices that it answered before are stored.
+        StorageError, Unsupported
+            As of :meth:`import_prices`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import headwater as hw
+        >>> from headwater import examples
+        >>> folder = tempfile.mkdtemp()
+        >>> ledger = hw.ingest(examples.exports(folder), f"{folder}/store").open()
+        >>> days = {"start": "2026-01-01", "end": "2026-01-03"}
+        >>> plan = ledger.fetch_prices("defillama", ["link", "eth"], **days, plan=True)
+        >>> plan.frame.select("symbol", "id", "held", "open").rows()  # the program carries daily closes of ether
+        [('eth', 'coingecko:ethereum', 3, 0), ('link', 'ethereum:0x514910771af9ca656af840dff83e8264ecf986ca', 0, 3)]
+        """
+        named = [symbols] if isinstance(symbols, str) else list(symbols)
+        address = _load.text(url, "url") or os.environ.get(_URL_VARIABLE) or None
+        options = {
+            "source": _load.text(source, "source"),
+            "symbols": [_load.text(symbol, "symbols") for symbol in named],
+            "start": _times.seconds("start", start, is_end=False),
+            "end": _times.seconds("end", end, is_end=True),
+            "step": _load.text(step, "step"),
+            "url": address,
+            "key": _key(_load.text(key_env, "key_env"), key_file),
+            "key_type": _load.text(key_type, "key_type"),
+            "requests_per_second": requests_per_second,
+            "current": bool(current),
+            "ask_again": bool(ask_again),
+            "plan": bool(plan),
+        }
+        store = self._answers.store_folder()
+        with _load.errors_in_python(), _load.LoadBar("fetch prices", progress) as bar:
+            data, notes = _headwater.fetch_prices(store, options, bar.show)
+        report = _price_report(data, [_load.in_python(note) for note in notes], is_plan=bool(plan))
+        if data["failure"] is not None:
+            stored = f"{report.stored:,} prices were stored before" if report.stored else "nothing was stored"
+            message = f"{_load.in_python(data['failure'])}; {stored}, and the same call continues"
+            raise Unavailable(message, reason="price_service")
+        return report
+
     def import_tokens(
         self,
         tokens: Any,  # noqa: ANN401
@@ -303,6 +434,44 @@ class Imports:
             frame=pl.DataFrame([{name: one[name] for name in _VERSIONS} for one in imports], _VERSIONS),
             _data={"imports": imports},
         )
+
+
+def _key(variable: str | None, file: str | PathLike[str] | None) -> str | None:
+    """Return the key of a price service; no message repeats it."""
+    if variable is not None and file is not None:
+        message = "key_file: key_env names a key too, so leave one of them out"
+        raise InvalidInput(message, reason="invalid_value", field="key_file")
+    if file is not None:
+        return Path(_objects.paths(file, "key_file")[0]).read_text(encoding="utf-8").strip()
+    key = os.environ.get(variable or _KEY_VARIABLE) or None
+    if variable is not None and key is None:
+        message = f"key_env: the environment has no variable {variable!r}; set it to the key"
+        raise InvalidInput(message, reason="invalid_value", field="key_env")
+    return key
+
+
+def _price_report(data: dict[str, Any], notes: list[str], *, is_plan: bool) -> PriceReport:
+    rows = data["symbols"]
+    refused = [{"symbol": row["symbol"], **price} for row in rows for price in row["refused"]]
+    return PriceReport(
+        source=data["source"],
+        step=data["step"],
+        version=data["version"],
+        stored=data["stored"],
+        requests=data["requests"],
+        notes=notes,
+        frame=_timed(rows, _FETCHED, ("first", "last")),
+        refused=_timed(refused, _REFUSED, ("time",)),
+        _is_plan=is_plan,
+        _data=data,
+    )
+
+
+def _timed(rows: list[dict[str, Any]], schema: dict[str, Any], times: tuple[str, ...]) -> pl.DataFrame:
+    """Give rows as a frame, with epoch seconds as times."""
+    seconds = {name: pl.Int64 if name in times else dtype for name, dtype in schema.items()}
+    frame = pl.DataFrame([{name: row[name] for name in schema} for row in rows], seconds)
+    return frame.with_columns(pl.from_epoch(name, time_unit="s").cast(schema[name]) for name in times)
 
 
 def _refuse_options(options: Mapping[str, Any]) -> None:

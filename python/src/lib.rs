@@ -18,6 +18,7 @@ mod nodes;
 mod objects;
 mod parts;
 mod picture;
+mod prices;
 mod scan;
 mod scores;
 mod tables;
@@ -55,6 +56,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::ingest, module)?)?;
     module.add_function(wrap_pyfunction!(load::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_market, module)?)?;
+    module.add_function(wrap_pyfunction!(prices::fetch_prices, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_labels, module)?)?;
     module.add_function(wrap_pyfunction!(load::import_core_lists, module)?)?;
     module.add_function(wrap_pyfunction!(nodes::ingest_rpc, module)?)?;

@@ -260,7 +260,7 @@ fn chain(py: Python<'_>, name: Option<&str>) -> PyResult<Option<Chain>> {
     name.map(|name| chain_of(py, name)).transpose()
 }
 
-fn invalid(py: Python<'_>, field: &str, what: &str) -> PyErr {
+pub(crate) fn invalid(py: Python<'_>, field: &str, what: &str) -> PyErr {
     raise(py, "InvalidInput", &format!("{field}: {what}"), Some("invalid_value"), Some(field))
 }
 

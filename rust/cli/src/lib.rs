@@ -35,6 +35,7 @@ mod nodes;
 pub mod output;
 mod path;
 mod plans;
+mod price_fetch;
 mod prices;
 mod progress;
 mod providers;
@@ -73,6 +74,7 @@ pub use intelligence::intelligence;
 pub use labels::notes as notes_of_labels;
 pub use nodes::notes as notes_of_history;
 use output::Output;
+pub use price_fetch::notes as notes_of_prices;
 
 /// Settings of the commands, merged from defaults, file, environment and flags.
 #[derive(Debug, Clone, Default)]
@@ -102,7 +104,7 @@ pub enum Command {
     Ingest(ingest::Arguments),
     /// Import, list or roll back token registries.
     Tokens(tokens::Arguments),
-    /// Import, list or roll back prices and exchange rates.
+    /// Import, fetch, list or roll back prices and exchange rates.
     Prices(prices::Arguments),
     /// Import, list, compare or roll back labels.
     Labels(labels::Arguments),

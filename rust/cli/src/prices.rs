@@ -11,6 +11,7 @@ use super::Settings;
 use super::error::Failure;
 use super::interrupt::on_interrupt;
 use super::output::Output;
+use super::price_fetch::{self, FetchArguments};
 use super::progress::{Bar, Unit};
 use super::tokens::report;
 use super::versions;
@@ -40,6 +41,9 @@ enum Command {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// Fetch prices in US dollars from CoinGecko or DefiLlama: those that the store does not have, as a version that can be
+    /// rolled back.
+    Fetch(Box<FetchArguments>),
     /// List the versions of prices and exchange rates.
     List,
     /// Take a version out of force.
@@ -58,6 +62,7 @@ const KINDS: [ImportKind; 2] = [ImportKind::Prices, ImportKind::Fx];
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let (symbol, fx, source, paths) = match arguments.command {
         Command::Import { symbol, fx, source, paths } => (symbol, fx, source, paths),
+        Command::Fetch(arguments) => return price_fetch::run(settings, *arguments, output),
         Command::List => return versions::list(settings, &KINDS, output),
         Command::Rollback { version } => return versions::roll_back(settings, version, &KINDS, output),
     };

@@ -3,6 +3,7 @@
 //! - [`load_history`] loads a range of blocks into a store, and continues where a load before it stopped.
 //! - [`Providers`] are the nodes that are asked, each with a budget of requests and a [`ScoreCard`].
 //! - [`compare_balances`] compares a store with the state of a node.
+//! - [`prices`] fetches the prices of the symbols of a store from a service.
 //! - A source for each family of chains has the calls that bring blocks, and in which file format their answers are read.
 #![forbid(unsafe_code)]
 // Text of nodes may hold any characters: a slice by byte positions would panic inside one.
@@ -16,6 +17,7 @@ mod error;
 mod evm_source;
 mod history;
 mod pool;
+pub mod prices;
 mod queue;
 mod score_card;
 mod score_file;

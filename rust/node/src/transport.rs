@@ -11,7 +11,8 @@ use headwater_ledger::Cancel;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use ureq::Agent;
+use ureq::http::Response;
+use ureq::{Agent, Body};
 
 use crate::budget::Budget;
 use crate::error::{CallError, NodeError};
@@ -23,6 +24,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer.
 const MAX_ANSWER: u64 = 512 << 20;
+/// The maximum number of characters of an answer that is no result, for callers that show parts of it.
+const MAX_EXCERPT: usize = 4_096;
 /// Tries of a request that fails for a reason that passes.
 const TRIES: u32 = 6;
 /// The first wait between two tries; it doubles.
@@ -60,6 +63,14 @@ struct RpcError {
     code: i64,
     #[serde(default)]
     message: String,
+}
+
+/// An answer as it came.
+struct RawAnswer {
+    status: u16,
+    /// The wait that the provider asks for.
+    after: Option<Duration>,
+    text: Vec<u8>,
 }
 
 impl Provider {
@@ -217,51 +228,93 @@ impl Provider {
         unreachable!("the loop returns at the last try")
     }
 
+    /// Returns the header with the login or key of the caller.
+    fn authority(&self) -> Option<(&'static str, String)> {
+        self.login.as_ref().map(|login| match login.contains(':') {
+            true => ("Authorization", format!("Basic {}", STANDARD.encode(login))),
+            // A login without a password is a key, as TronGrid takes it.
+            false => ("TRON-PRO-API-KEY", login.clone()),
+        })
+    }
+
+    /// Describes a connection that failed. Paths and logins hold keys.
+    fn cut(&self, error: &ureq::Error) -> CallError {
+        CallError::Failed(format!("the connection failed: {error}").replace(&self.url, &self.name))
+    }
+
     fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, CallError> {
         let base = if path.is_empty() { &self.url } else { self.url.strip_suffix("/jsonrpc").unwrap_or(&self.url) };
         let mut request = self.agent.post(format!("{base}{path}")).header("Content-Type", "application/json");
-        request = match &self.login {
-            Some(login) if login.contains(':') => {
-                request.header("Authorization", format!("Basic {}", STANDARD.encode(login)))
-            }
-            // A login without a password is a key, as TronGrid takes it.
-            Some(key) => request.header("TRON-PRO-API-KEY", key),
-            None => request,
-        };
-        // Paths and logins hold keys.
-        let failed = |error: ureq::Error| {
-            CallError::Failed(format!("the connection failed: {error}").replace(&self.url, &self.name))
-        };
-        let mut response = request.send(body).map_err(failed)?;
-        let status = response.status().as_u16();
-        let after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec();
-        let refusal = || refusal_of_text(&String::from_utf8_lossy(text.as_ref().map_or(&[][..], Vec::as_slice)));
+        if let Some((name, value)) = self.authority() {
+            request = request.header(name, value);
+        }
+        let RawAnswer { status, after, text } = self.received(request.send(body))?;
+        let refusal = || refusal_of_text(&String::from_utf8_lossy(&text));
         match status {
-            429 | 503 if after.is_some() => Err(CallError::RateLimited { after: after.map(Duration::from_secs) }),
-            429 => Err(refusal().unwrap_or(CallError::RateLimited { after: None })),
+            429 | 503 if after.is_some() => Err(CallError::RateLimited { after }),
+            429 => Err(refusal().unwrap_or(CallError::RateLimited { after })),
             401 | 403 => Err(refusal().unwrap_or(CallError::Refused(status))),
             413 => Err(CallError::TooMuch("status 413".to_owned())),
             // Bitcoin Core answers errors of calls with status 500 and a body.
-            200..=299 | 400 | 404 | 500
-                if text.as_ref().is_ok_and(|text| text.starts_with(b"{") || text.starts_with(b"[")) =>
-            {
-                text.map_err(failed)
-            }
+            200..=299 | 400 | 404 | 500 if text.starts_with(b"{") || text.starts_with(b"[") => Ok(text),
             404 | 405 => Err(CallError::NoMethod(format!(
                 "{} at this address (status {status})",
                 if path.is_empty() { "JSON-RPC" } else { path }
             ))),
-            200..=299 => match text {
-                Ok(text) => Err(refusal_of_text(&String::from_utf8_lossy(&text))
-                    .unwrap_or_else(|| CallError::Malformed(format!("{} bytes that are not JSON", text.len())))),
-                Err(ureq::Error::BodyExceedsLimit(limit)) => {
-                    Err(CallError::TooMuch(format!("an answer of over {limit} bytes")))
-                }
-                Err(error) => Err(failed(error)),
-            },
+            200..=299 => {
+                Err(refusal()
+                    .unwrap_or_else(|| CallError::Malformed(format!("{} bytes that are not JSON", text.len()))))
+            }
             status => Err(CallError::Failed(format!("it answered with status {status}"))),
         }
+    }
+
+    /// Asks a path of a plain HTTP interface by GET, with headers of the caller, such as one with a key.
+    ///
+    /// # Errors
+    /// As [`Provider::call`]; [`CallError::Missing`] where the path is not found, and [`CallError::TooMuch`] where the
+    /// request is refused as it is.
+    pub fn get(&self, path: &str, headers: &[(&str, &str)], cancel: &Cancel) -> Result<Value, CallError> {
+        self.with_tries(cancel, || self.get_once(path, headers))
+    }
+
+    fn get_once(&self, path: &str, headers: &[(&str, &str)]) -> Result<Value, CallError> {
+        let mut request = self.agent.get(format!("{}{path}", self.url)).header("Accept", "application/json");
+        if let Some((name, value)) = self.authority() {
+            request = request.header(name, value);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let RawAnswer { status, after, text } = self.received(request.call())?;
+        let excerpt = || {
+            let text = String::from_utf8_lossy(&text);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            format!("status {status}: {}", words.join(" ")).chars().take(MAX_EXCERPT).collect::<String>()
+        };
+        match status {
+            200..=299 => serde_json::from_slice(&text).map_err(|error| CallError::Malformed(error.to_string())),
+            429 => Err(CallError::RateLimited { after }),
+            503 if after.is_some() => Err(CallError::RateLimited { after }),
+            401 | 403 => Err(CallError::Refused(status)),
+            404 => Err(CallError::Missing(format!("answer to this request: {}", excerpt()))),
+            400..=499 => Err(CallError::TooMuch(excerpt())),
+            _ => Err(CallError::Failed(format!("it answered with {}", excerpt()))),
+        }
+    }
+
+    /// Reads an answer to its end.
+    fn received(&self, response: Result<Response<Body>, ureq::Error>) -> Result<RawAnswer, CallError> {
+        let mut response = response.map_err(|error| self.cut(&error))?;
+        let after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let text = match response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec() {
+            Ok(text) => text,
+            Err(ureq::Error::BodyExceedsLimit(limit)) => {
+                return Err(CallError::TooMuch(format!("an answer of over {limit} bytes")));
+            }
+            Err(error) => return Err(self.cut(&error)),
+        };
+        Ok(RawAnswer { status: response.status().as_u16(), after: after.map(Duration::from_secs), text })
     }
 
     fn answers_of<T: DeserializeOwned + Default>(

@@ -4,5 +4,7 @@ mod bitcoin;
 mod bitcoin_node;
 mod fake;
 mod history;
+mod price_service;
+mod prices;
 mod tron;
 mod tron_node;
