@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
-use crate::source::{Fetched, Source};
+use crate::source::{FetchedBlocks, Source};
 use crate::transport::Provider;
 
 /// Calls of one request, at first and at most.
@@ -301,7 +301,12 @@ impl Source for BitcoinSource {
         Ok(head.saturating_sub(Chain::BITCOIN.finality_depth().into()))
     }
 
-    fn fetch(&self, provider: &Provider, (first, last): (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
+    fn fetch(
+        &self,
+        provider: &Provider,
+        (first, last): (u64, u64),
+        cancel: &Cancel,
+    ) -> Result<FetchedBlocks, FetchError> {
         let heights: Vec<u64> = (first..=last).collect();
         let hashes = self.hashes(provider, &heights, cancel)?;
         let mut blocks = Vec::with_capacity(hashes.len());
@@ -313,7 +318,8 @@ impl Source for BitcoinSource {
             blocks.push(block);
         }
         let spent = self.spent(provider, &blocks, &hashes, cancel)?;
-        let mut fetched = Fetched { complete: vec![CoverageTable::VerifiedTransactions], ..Fetched::default() };
+        let mut fetched =
+            FetchedBlocks { complete: vec![CoverageTable::VerifiedTransactions], ..FetchedBlocks::default() };
         for (place, (height, block)) in (first..).zip(&blocks).enumerate() {
             fetched.blocks += 1;
             fetched.transactions += block.block().txdata.len() as u64;

@@ -8,7 +8,7 @@ use headwater_types::{BlockHash, Chain, Family};
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
-use crate::source::{Fetched, Source};
+use crate::source::{FetchedBlocks, Source};
 use crate::transport::Provider;
 use headwater_verify::evm::{Senders, VerifiedBlock, verify_all};
 
@@ -133,14 +133,19 @@ impl Source for EvmSource {
         }
     }
 
-    fn fetch(&self, provider: &Provider, (first, last): (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
+    fn fetch(
+        &self,
+        provider: &Provider,
+        (first, last): (u64, u64),
+        cancel: &Cancel,
+    ) -> Result<FetchedBlocks, FetchError> {
         let calls = (first..=last).map(|number| json!([format!("{number:#x}"), true])).collect();
         let blocks = self.many(provider, "eth_getBlockByNumber", calls, cancel)?;
         if let Some((number, _)) = (first..).zip(&blocks).find(|(_, block)| block.is_null()) {
             return Err(CallError::Missing(format!("block {number}")).into());
         }
         let receipts = self.receipts(provider, &blocks, cancel)?;
-        let mut fetched = Fetched { complete: self.tables().to_vec(), ..Fetched::default() };
+        let mut fetched = FetchedBlocks { complete: self.tables().to_vec(), ..FetchedBlocks::default() };
         for ((number, block), receipts) in (first..).zip(&blocks).zip(receipts) {
             if receipts.is_null() {
                 return Err(CallError::Missing(format!("receipts of block {number}")).into());
@@ -167,7 +172,12 @@ impl Source for EvmSource {
         true
     }
 
-    fn fetch_traces(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
+    fn fetch_traces(
+        &self,
+        provider: &Provider,
+        range: (u64, u64),
+        cancel: &Cancel,
+    ) -> Result<FetchedBlocks, FetchError> {
         let mut missing = CallError::NoMethod(TRACES.join(", "));
         for method in TRACES {
             if provider.lacks(method) {
@@ -189,7 +199,7 @@ impl EvmSource {
         method: &str,
         (first, last): (u64, u64),
         cancel: &Cancel,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedBlocks, FetchError> {
         let calls = (first..=last).map(|number| json!([format!("{number:#x}"), false])).collect();
         let blocks = self.many(provider, "eth_getBlockByNumber", calls, cancel)?;
         let calls = (first..).zip(&blocks).map(|(number, block)| match method {
@@ -197,7 +207,7 @@ impl EvmSource {
             _ => json!([block["hash"], {"tracer": "callTracer", "timeout": "60s"}]),
         });
         let answers = self.many(provider, method, calls.collect(), cancel)?;
-        let mut fetched = Fetched { complete: vec![CoverageTable::Traces], ..Fetched::default() };
+        let mut fetched = FetchedBlocks { complete: vec![CoverageTable::Traces], ..FetchedBlocks::default() };
         for ((number, block), answer) in (first..).zip(&blocks).zip(answers) {
             let hash = block["hash"].as_str().and_then(|text| BlockHash::parse(Family::Evm, text).ok());
             fetched.hashes.push(hash.ok_or_else(|| CallError::Missing(format!("block {number}")))?);

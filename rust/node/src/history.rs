@@ -21,7 +21,7 @@ use crate::pool::Providers;
 use crate::queue::Queue;
 use crate::score_card::ProviderSummary;
 use crate::score_file;
-use crate::source::{Fetched, Source};
+use crate::source::{FetchedBlocks, Source};
 use crate::spool::Spool;
 use crate::transport::Provider;
 use crate::tron_source::TronSource;
@@ -125,7 +125,7 @@ pub struct HistoryReport {
     pub gaps: Vec<Gap>,
     /// The score card of each provider.
     pub providers: Vec<ProviderSummary>,
-    /// What the loaded blocks lack although they are verified, each in a sentence.
+    /// Sentences about what the loaded blocks lack although they are verified.
     pub notes: Vec<String>,
     /// Seconds of the load.
     pub seconds: f64,
@@ -282,7 +282,7 @@ struct Load<'a> {
 }
 
 /// Fetches one range from a provider.
-type Fetch<'f> = dyn Fn(&Provider, (u64, u64)) -> Result<Fetched, FetchError> + Sync + 'f;
+type Fetch<'f> = dyn Fn(&Provider, (u64, u64)) -> Result<FetchedBlocks, FetchError> + Sync + 'f;
 
 /// The outcome of a pass over ranges.
 #[derive(Default)]
@@ -417,7 +417,7 @@ struct LinkCheck<'a> {
 impl LinkCheck<'_> {
     /// Fetches a piece, and compares it with the hashes of the blocks that the store holds: of the piece itself, and of
     /// those before and behind it.
-    fn fetch(&self, provider: &Provider, (first, last): (u64, u64)) -> Result<Fetched, FetchError> {
+    fn fetch(&self, provider: &Provider, (first, last): (u64, u64)) -> Result<FetchedBlocks, FetchError> {
         let mut fetched = (self.fetch)(provider, (first, last))?;
         fetched.provider = provider.name().to_owned();
         for (number, hash) in (first..).zip(&fetched.hashes) {
@@ -465,7 +465,7 @@ struct PendingCommit {
 
 impl PendingCommit {
     /// Adds a piece, which follows the one before.
-    fn add(&mut self, (first, last): (u64, u64), fetched: Fetched) -> Result<(), NodeError> {
+    fn add(&mut self, (first, last): (u64, u64), fetched: FetchedBlocks) -> Result<(), NodeError> {
         if let (Some((number, hash, provider)), Some(parent)) = (&self.last, fetched.parent)
             && number.checked_add(1) == Some(first)
             && *hash != parent

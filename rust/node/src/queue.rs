@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::NodeError;
-use crate::source::Fetched;
+use crate::source::FetchedBlocks;
 
 /// Pieces that may be fetched before the first of them is taken.
 const AHEAD: usize = 32;
@@ -18,13 +18,13 @@ pub(crate) struct Queue {
     next: AtomicUsize,
     taken: AtomicUsize,
     is_stopped: AtomicBool,
-    done: Mutex<BTreeMap<usize, Result<Fetched, NodeError>>>,
+    done: Mutex<BTreeMap<usize, Result<FetchedBlocks, NodeError>>>,
     changed: Condvar,
 }
 
 impl Queue {
     /// Fetches pieces until none is left, not too far ahead of what is taken.
-    pub fn work(&self, pieces: &[(u64, u64)], fetch: &dyn Fn((u64, u64)) -> Result<Fetched, NodeError>) {
+    pub fn work(&self, pieces: &[(u64, u64)], fetch: &dyn Fn((u64, u64)) -> Result<FetchedBlocks, NodeError>) {
         let _alarm = Alarm(self);
         while !self.is_stopped.load(Ordering::Acquire) {
             let place = self.next.fetch_add(1, Ordering::Relaxed);
@@ -42,7 +42,7 @@ impl Queue {
     }
 
     /// Waits for the outcome of a piece.
-    pub fn take(&self, place: usize) -> Result<Fetched, NodeError> {
+    pub fn take(&self, place: usize) -> Result<FetchedBlocks, NodeError> {
         let mut done = self.done.lock().expect("no holder of the lock panics");
         loop {
             if let Some(outcome) = done.remove(&place) {

@@ -31,7 +31,7 @@ pub(crate) trait Source: Sync {
     fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError>;
 
     /// Fetches blocks, both ends included, and verifies them.
-    fn fetch(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError>;
+    fn fetch(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<FetchedBlocks, FetchError>;
 
     /// Returns what the fetched blocks lack although they are verified, each in a sentence.
     fn notes(&self) -> Vec<String> {
@@ -44,14 +44,14 @@ pub(crate) trait Source: Sync {
     }
 
     /// Fetches internal movements of blocks that are held already, where [`Source::has_traces`] says so.
-    fn fetch_traces(&self, _: &Provider, _: (u64, u64), _: &Cancel) -> Result<Fetched, FetchError> {
+    fn fetch_traces(&self, _: &Provider, _: (u64, u64), _: &Cancel) -> Result<FetchedBlocks, FetchError> {
         Err(CallError::NoMethod("internal movements".to_owned()).into())
     }
 }
 
-/// Fetched blocks.
+/// FetchedBlocks blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedBlocks {
     /// The answers as a file would have them.
     pub content: Vec<u8>,
     /// The number of blocks.
@@ -69,7 +69,7 @@ pub(crate) struct Fetched {
     pub complete: Vec<CoverageTable>,
 }
 
-impl Fetched {
+impl FetchedBlocks {
     /// Adds answers, one per line.
     pub fn add_lines<const N: usize>(&mut self, answers: [&Value; N]) {
         for answer in answers {

@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer.
 const MAX_ANSWER: u64 = 512 << 20;
-/// The maximum number of characters of an answer that is no result, for callers that show parts of it.
+/// The maximum number of characters of an answer without a result, for callers that show parts of it.
 const MAX_EXCERPT: usize = 4_096;
 /// Tries of a request that fails for a reason that passes.
 const TRIES: u32 = 6;

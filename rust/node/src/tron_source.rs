@@ -13,7 +13,7 @@ use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
-use crate::source::{Fetched, Source};
+use crate::source::{FetchedBlocks, Source};
 use crate::transport::Provider;
 use headwater_verify::tron::{Producer, verify_block, verify_infos, verify_transactions};
 
@@ -145,9 +145,14 @@ impl Source for TronSource {
         }
     }
 
-    fn fetch(&self, provider: &Provider, (first, last): (u64, u64), cancel: &Cancel) -> Result<Fetched, FetchError> {
+    fn fetch(
+        &self,
+        provider: &Provider,
+        (first, last): (u64, u64),
+        cancel: &Cancel,
+    ) -> Result<FetchedBlocks, FetchError> {
         let blocks = Self::blocks(provider, (first, last), cancel)?;
-        let mut fetched = Fetched { complete: self.tables().to_vec(), ..Fetched::default() };
+        let mut fetched = FetchedBlocks { complete: self.tables().to_vec(), ..FetchedBlocks::default() };
         for (number, block) in (first..).zip(&blocks) {
             // A block that is there twice takes the place of the next one here.
             let header = verify_block(number, block)?;

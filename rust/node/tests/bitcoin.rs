@@ -67,7 +67,7 @@ fn bitcoin_load_equals_an_ingest_of_block_files() {
 }
 
 #[test]
-fn bitcoin_load_from_the_middle_knows_its_inputs() {
+fn bitcoin_load_from_the_middle_has_its_inputs() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
     let blocks = Blocks::regtest(COUNT);

@@ -1,4 +1,4 @@
-//! A web server that stands in for a node: it answers as a test says, and limits or cuts as providers do.
+//! A web server in the place of a node: it answers as a test says, and limits or cuts as providers do.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -179,9 +179,9 @@ fn write(mut stream: &TcpStream, status: &str, headers: &str, text: &str) -> Opt
     stream.write_all(answer.as_bytes()).ok()
 }
 
-struct Silent;
+struct SilentProgress;
 
-impl HistoryProgress for Silent {
+impl HistoryProgress for SilentProgress {
     fn update(&self, _: HistoryState) {}
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn load(
 ) -> (Result<HistoryReport, NodeError>, Providers) {
     let urls: Vec<String> = nodes.iter().map(|node| node.url.clone()).collect();
     let providers = Providers::new(&urls, None).unwrap();
-    (load_history(store, &providers, &options(chain, range), &Silent, &Cancel::new()), providers)
+    (load_history(store, &providers, &options(chain, range), &SilentProgress, &Cancel::new()), providers)
 }
 
 /// Cancels a load once so many blocks are loaded.

@@ -199,7 +199,7 @@ fn faults_that_pass_are_waited_for() {
 }
 
 #[test]
-fn stale_head_is_no_reorg_but_the_end_of_the_load() {
+fn stale_head_ends_the_load_without_a_reorg() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let (stale, current) = (node(Fault::StaleHead), node(Fault::None));
