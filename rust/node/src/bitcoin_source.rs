@@ -365,12 +365,12 @@ impl BitcoinSource {
                     json!({"txid": point.txid.to_string(), "vout": point.vout, "sequence": input.sequence.0});
                 let spent = spent.map(|spent| &spent[index - 1][place]).filter(|spent| self.is_needed(spent));
                 if let Some(spent) = spent {
-                    entry["prevout"] = output(spent.satoshis, hex::encode(&spent.script));
+                    entry["prevout"] = output(spent.satoshis, &hex::encode(&spent.script));
                 }
                 entry
             });
             let outputs =
-                transaction.output.iter().map(|one| output(one.value.to_sat(), one.script_pubkey.to_hex_string()));
+                transaction.output.iter().map(|one| output(one.value.to_sat(), &one.script_pubkey.to_hex_string()));
             json!({
                 "txid": transaction.compute_txid().to_string(),
                 "version": transaction.version.0,
@@ -407,7 +407,7 @@ fn text(hash: BlockHash) -> String {
 }
 
 /// An output with its exact amount in bitcoin.
-fn output(satoshis: u64, script: String) -> Value {
+fn output(satoshis: u64, script: &str) -> Value {
     let value = format!("{}.{:08}", satoshis / 100_000_000, satoshis % 100_000_000);
     json!({"value": value, "scriptPubKey": {"hex": script}})
 }

@@ -57,7 +57,7 @@ pub(crate) enum Fault {
     OtherChain,
     /// It refuses every second request as the nodes do.
     Busy,
-    /// It refuses every second request as `TronGrid` does.
+    /// It refuses every second request as TronGrid does.
     Suspended,
     /// It keeps no history.
     Lite,
@@ -80,10 +80,10 @@ struct Wire(Vec<u8>);
 impl Wire {
     fn varint(&mut self, mut number: u64) {
         while number > 0x7f {
-            self.0.push((number & 0x7f) as u8 | 0x80);
+            self.0.push(u8::try_from(number & 0x7f).unwrap() | 0x80);
             number >>= 7;
         }
-        self.0.push(number as u8);
+        self.0.push(u8::try_from(number).unwrap());
     }
 
     fn int(mut self, field: u64, number: u64) -> Self {
@@ -114,7 +114,7 @@ pub(crate) fn amount(number: u64) -> u64 {
 }
 
 /// Returns a transaction, and the hash of its bytes.
-fn transaction(number: u64, kind: (&str, u64), value: (Wire, Value)) -> (Value, [u8; 32]) {
+fn transaction(number: u64, kind: (&str, u64), value: &(Wire, Value)) -> (Value, [u8; 32]) {
     let url = format!("type.googleapis.com/protocol.{}", kind.0);
     let parameter = Wire::default().bytes(1, url.as_bytes()).bytes(2, &value.0.0);
     let contract = Wire::default().int(1, kind.1).bytes(2, &parameter.0);
@@ -154,11 +154,11 @@ fn transactions(number: u64) -> Vec<(Value, [u8; 32])> {
         json!({"asset_name": "31303035", "owner_address": OWNER, "to_address": OTHER, "amount": 6}),
     );
     let mut all = vec![
-        transaction(number, ("TransferContract", 1), transfer),
-        transaction(number, ("TriggerSmartContract", 31), call),
+        transaction(number, ("TransferContract", 1), &transfer),
+        transaction(number, ("TriggerSmartContract", 31), &call),
     ];
     if number.is_multiple_of(3) {
-        all.push(transaction(number, ("TransferAssetContract", 2), asset));
+        all.push(transaction(number, ("TransferAssetContract", 2), &asset));
     }
     all
 }
