@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::step::Run;
 use super::step::Step;
 
-/// The lowest confidence of `DefiLlama` in a price that is stored.
+/// The lowest confidence of DefiLlama in a price that is stored.
 pub const MIN_CONFIDENCE: f64 = 0.9;
 
 /// The reason for which a price is not stored.
