@@ -22,7 +22,6 @@ const KEY_VARIABLE: &str = "HEADWATER_PRICES_KEY";
 
 /// Arguments of `prices fetch`.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct FetchArguments {
     /// The service, by the form of its interface: coingecko or defillama.
     #[arg(long, value_name = "SERVICE", value_parser = str::parse::<PriceService>)]

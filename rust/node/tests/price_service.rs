@@ -1,4 +1,4 @@
-//! A price service that answers in the forms of CoinGecko and `DefiLlama`, and goes wrong as services do.
+//! A price service that answers in the forms of CoinGecko and DefiLlama, and goes wrong as services do.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,6 +16,8 @@ pub enum Fault {
     None,
     /// Every second request is refused for a moment.
     RateLimit,
+    /// The first request is refused for a second.
+    RetryAfter,
     /// Every third connection is cut within the answer.
     Cut,
     /// Prices of ether are those of another coin, and carry its symbol.
@@ -118,7 +120,7 @@ impl Answering {
                     return None;
                 }
                 if let Some(rest) = line.strip_prefix("GET ") {
-                    path = rest.split(' ').next()?.to_owned();
+                    rest.split(' ').next()?.clone_into(&mut path);
                 } else if line.trim().is_empty() {
                     break;
                 } else {
@@ -128,6 +130,10 @@ impl Answering {
             let count = self.count.fetch_add(1, Ordering::Relaxed);
             if self.fault == Fault::RateLimit && count % 2 == 1 {
                 write(stream, "429 Too Many Requests", "Retry-After: 0\r\n", "{}")?;
+                continue;
+            }
+            if self.fault == Fault::RetryAfter && count == 0 {
+                write(stream, "429 Too Many Requests", "Retry-After: 1\r\n", "{}")?;
                 continue;
             }
             self.requests.lock().unwrap().push(path.clone());
@@ -186,7 +192,7 @@ impl Answering {
                 if self.fault == Fault::TenPoints && span > 10 {
                     return None;
                 }
-                Some(self.series(coins, (0..span).map(|place| start + place * step + 7)))
+                Some(self.series(coins, &(0..span).map(|place| start + place * step + 7)))
             }
             ["prices", "historical", time, coins] => {
                 let time: i64 = time.parse().ok()?;
@@ -234,7 +240,7 @@ impl Answering {
         Some(points)
     }
 
-    /// The id at CoinGecko of an id at `DefiLlama`.
+    /// The id at CoinGecko of an id at DefiLlama.
     fn coin(id: &str) -> Option<(&'static str, &'static str)> {
         let (kind, rest) = id.split_once(':')?;
         let is_it = |coin: &&(&str, &str, Option<&str>, f64)| match kind {
@@ -252,7 +258,7 @@ impl Answering {
         Some((coin, json!({"symbol": symbol.to_uppercase(), "confidence": confidence})))
     }
 
-    fn series(&self, coins: &str, times: impl Iterator<Item = i64> + Clone) -> Value {
+    fn series(&self, coins: &str, times: &(impl Iterator<Item = i64> + Clone)) -> Value {
         let unit = if self.fault == Fault::TimeUnit { 1_000 } else { 1 };
         let mut found = Map::new();
         for id in coins.split(',') {

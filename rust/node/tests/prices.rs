@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use headwater_ingest::{Options, Silent, ingest};
 use headwater_ledger::market::PricePoint;
@@ -34,9 +35,9 @@ fn store() -> (TempDir, PathBuf) {
     );
     for number in 1..=3 {
         let start = format!("{number},{},0x{number:064x}", FIRST_DAY * DAY + 43_200 + number);
-        coins += &format!("{start},{alice},{bob},7,0,21000,0\n");
+        coins.extend([start.as_str(), ",", alice, ",", bob, ",7,0,21000,0\n"]);
         if let Some(token) = usize::try_from(number - 2).ok().and_then(|place| tokens.get(place)) {
-            moved += &format!("{start},{alice},{bob},5,{token},6,0,21000\n");
+            moved.extend([start.as_str(), ",", alice, ",", bob, ",5,", token, ",6,0,21000\n"]);
         }
     }
     let files = [("transactions.csv", coins), ("token_transfers.csv", moved)].map(|(name, text)| {
@@ -159,7 +160,7 @@ fn fetch_by_hour_has_a_price_of_each_hour() {
         let snapshot = Store::open(&store).unwrap().snapshot().unwrap();
         let series = snapshot.prices().series("link");
         assert!((0..).zip(series).all(|(hour, price)| price.time.secs() == FIRST_DAY * DAY + (hour + 1) * 3_600 - 1));
-        // CoinGecko answers the price of the full hour, `DefiLlama` one of seven seconds after it.
+        // CoinGecko answers the price of the full hour, DefiLlama one of seven seconds after it.
         assert_eq!(series[4].usd.to_bits(), price("chainlink", FIRST_DAY * DAY + 5 * 3_600).unwrap().to_bits());
     }
 }
@@ -167,11 +168,13 @@ fn fetch_by_hour_has_a_price_of_each_hour() {
 #[test]
 fn faults_that_pass_are_waited_for() {
     for service in BOTH {
-        for fault in [Fault::RateLimit, Fault::Cut] {
+        for fault in [Fault::RateLimit, Fault::Cut, Fault::RetryAfter] {
             let (_folder, store) = store();
             let fake = Service::start(fault);
+            let began = Instant::now();
             let report = fetch(&store, &options(service, &fake.url));
             assert_eq!((report.stored, report.failure), (40, None), "{service:?} {fault:?}");
+            assert!(fault != Fault::RetryAfter || began.elapsed() >= Duration::from_secs(1), "{service:?}");
         }
     }
     let (_folder, store) = store();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::step::Run;
 use super::step::Step;
 
-/// The lowest confidence of `DefiLlama` in a price that is stored.
+/// The lowest confidence of DefiLlama in a price that is stored.
 pub const MIN_CONFIDENCE: f64 = 0.9;
 
 /// The reason for which a price is not stored.
@@ -181,13 +181,12 @@ pub(super) fn checked(points: &[RawPoint<'_>], unit: TimeUnit, window: (i64, i64
     }
     for (time, prices) in by_time {
         let is_one = prices.iter().all(|usd| usd.to_bits() == prices[0].to_bits());
-        let mut refuse =
-            |usd, why| answer.refused.push(RefusedPrice { time: Timestamp::new(time), usd: Some(usd), why });
+        let (refused, why) =
+            if is_one { (&prices[1..], Refusal::Duplicate) } else { (prices.as_slice(), Refusal::Contradiction) };
+        let refusal = |usd: &f64| RefusedPrice { time: Timestamp::new(time), usd: Some(*usd), why: why.clone() };
+        answer.refused.extend(refused.iter().map(refusal));
         if is_one {
-            prices[1..].iter().for_each(|usd| refuse(*usd, Refusal::Duplicate));
             answer.observations.push(Observation { time, usd: prices[0] });
-        } else {
-            prices.iter().for_each(|usd| refuse(*usd, Refusal::Contradiction));
         }
     }
     answer.refused.sort_by_key(|refused| refused.time);

@@ -34,7 +34,7 @@ impl Job {
     }
 }
 
-/// Returns the requests for all plans: a run of periods of one coin each, and at `DefiLlama` single periods of several coins
+/// Returns the requests for all plans: a run of periods of one coin each, and at DefiLlama single periods of several coins
 /// together.
 pub(super) fn jobs(plans: &[Plan], service: PriceService, step: Step) -> Vec<Job> {
     let max_count = match (service, step) {

@@ -102,7 +102,7 @@ fn coin(symbol: &str, mut meanings: Vec<Meaning<'_>>, service: PriceService) -> 
     let native = NATIVE_IDS.iter().find(|(of, _)| is_native && *of == symbol).map(|(_, id)| (*id).to_owned());
     let contract = |meaning: &Meaning<'_>| match meaning.entry.asset {
         Asset::Token(contract) => Some((meaning.entry.chain, contract)),
-        _ => None,
+        Asset::Native => None,
     };
     let contracts: Vec<(Chain, Address)> = meanings.iter().filter_map(contract).collect();
     let id = match service {

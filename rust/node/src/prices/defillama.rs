@@ -1,4 +1,4 @@
-//! The coins of `DefiLlama`: prices at one time of several coins, and at regular times of one.
+//! The coins of DefiLlama: prices at one time of several coins, and at regular times of one.
 
 use std::collections::BTreeMap;
 

@@ -155,7 +155,9 @@ pub fn fetch_prices(
     }
     let points = judged(&mut plans, prices, &mut journal);
     report.stored = points.len() as u64;
-    if !points.is_empty() {
+    if points.is_empty() {
+        journal.rewrite()?;
+    } else {
         let mut writer = Writer::open_or_create(store)?;
         report.version = Some(writer.import_prices(service.name(), points)?);
         journal.rewrite()?;
@@ -163,8 +165,6 @@ pub fn fetch_prices(
         let lost = |plan: &Plan| lost_days(&*snapshot, prices, after.prices(), &plan.coin);
         report.notes.extend(plans.iter().filter_map(|plan| lost_note(plan, lost(plan), report.version)));
         writer.rebuild_sidecars(&|kind, done, total| progress.building(kind, done, total), cancel)?;
-    } else {
-        journal.rewrite()?;
     }
     report.symbols = plans.iter().map(|plan| plan.report(step)).collect();
     let problems: Vec<_> = plans.iter().filter_map(|plan| plan.problem.as_ref().map(|text| (plan, text))).collect();
@@ -308,12 +308,15 @@ fn judged(plans: &mut [Plan], prices: &PriceTable, journal: &mut Journal) -> Vec
         for (time, why) in implausible(&held, &new) {
             let usd = new.remove(&time);
             let price = RefusedPrice { time: Timestamp::new(time), usd, why };
-            if plan.outcomes.contains_key(&time) {
-                plan.outcomes.insert(time, Outcome::Refused(price.clone()));
-                refused.insert(time, price);
-            } else {
-                plan.current = None;
-                plan.refused.push(price);
+            match plan.outcomes.get_mut(&time) {
+                Some(outcome) => {
+                    *outcome = Outcome::Refused(price.clone());
+                    refused.insert(time, price);
+                }
+                None => {
+                    plan.current = None;
+                    plan.refused.push(price);
+                }
             }
         }
         let committed: Vec<i64> = new.keys().chain(&plan.held).copied().collect();

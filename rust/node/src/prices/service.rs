@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum PriceService {
     /// CoinGecko, version 3.
     CoinGecko,
-    /// The coins of `DefiLlama`.
+    /// The coins of DefiLlama.
     DefiLlama,
 }
 
