@@ -82,12 +82,15 @@ async function accounts() {
   return { wallet, cosigner, names: ["legacy", "segwit", "script", "witness-script"] };
 }
 
-// A new address of an account; of witness accounts sometimes one inside P2SH.
+// An address of an account, new in every second case; of witness accounts sometimes one inside P2SH.
+const known = [];
 async function receiver({ wallet, names }) {
+  if (known.length > 0 && below(2) === 0) return pick(known);
   const name = pick(names);
   const isNested = name.endsWith("segwit") || name.startsWith("witness") ? below(3) === 0 : false;
   const key = isNested ? await wallet.createNested(name) : await wallet.createReceive(name);
   count(`${isNested ? "nested " : ""}${name} output`);
+  known.push(key.getAddress());
   return key.getAddress();
 }
 
@@ -111,7 +114,7 @@ async function pay(all, from) {
     const [ring, other] = [KeyRing.generate(), KeyRing.generate()];
     outputs.push({ script: ODD[kind](ring, other), value: kind === "data" ? 0 : 10_000 + below(10_000) });
   }
-  const selection = below(5) === 0 ? "all" : "value";
+  const selection = below(12) === 0 ? "all" : "value";
   const mtx = await wallet.createTX({ account: from, outputs, rate: 10_000 + below(20_000), selection });
   await wallet.sign(mtx);
   if (from === names[2] || from === names[3]) await cosigner.sign(mtx);
@@ -184,14 +187,15 @@ async function main() {
   const sides = [];
   let rewarded;
   for (let block = 0; block < BLOCKS - REST; block++) {
-    if (block % 4 === 0) rewarded = await receiver(all);
+    if (block % 12 === 0) rewarded = await receiver(all);
     await mine(rewarded);
     if (below(40) === 0) await mineBeside(await receiver(all), sides);
-    if (block < WITNESSES) continue;
+    // The last payments are mined in a final block.
+    if (block < WITNESSES || block === BLOCKS - REST - 1) continue;
     for (const from of all.names) {
       const { confirmed } = await all.wallet.getBalance(from);
       // What is not mature yet counts into the balance as well: such a payment finds no coins.
-      if (confirmed > 0 && below(3) > 0) await pay(all, from).catch(notFunded);
+      if (confirmed > 0 && below(2) > 0) await pay(all, from).catch(notFunded);
     }
   }
   for (let block = 0; block < REST; block++) await mine(await receiver(all));

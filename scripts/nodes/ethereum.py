@@ -66,7 +66,9 @@ def reference(tools: Tools, program: str, folder: Path, node: Anvil, seed: int) 
     began = time.monotonic()
     report = store.load(node.source)
     seconds = time.monotonic() - began
-    check((report["from"], report["to"], report["blocks"], report["traced"]) == (0, last, last + 1, last + 1), str(report))
+    check(
+        (report["from"], report["to"], report["blocks"], report["traced"]) == (0, last, last + 1, last + 1), str(report)
+    )
     for table in (*TABLES, TRACES):
         check(not store.missing("ethereum", (table,), last), f"the table {table} is not complete")
     count = sum(filled["kinds"].values())
@@ -93,7 +95,9 @@ def check_files(of: Reference) -> list[Block]:
     write(blocks, file)
     store = of.new_store("files")
     store.run("ingest", "--chain", "ethereum", file)
-    loaded, read = (tables.export(one, of.folder / f"{name}.export") for one, name in ((of.store, "rpc"), (store, "files")))
+    loaded, read = (
+        tables.export(one, of.folder / f"{name}.export") for one, name in ((of.store, "rpc"), (store, "files"))
+    )
     size = tables.check_equal(loaded, read, "files of the same blocks")
     # What files state is what the node states: a load on top of them adds nothing but that blocks are verified.
     store.load(of.node.source)
@@ -149,13 +153,18 @@ def check_balances(of: Reference, blocks: list[Block]) -> None:
         held = store.holders("ethereum", token.lower())
         for account in sorted(accounts | held.keys()):
             expected = int(call(of, token, "0x70a08231" + account[2:].rjust(64, "0")), 16)
-            check(held.get(account, 0) == expected, f"{account} has {expected} of {token}, {held.get(account, 0)} in the store")
+            check(
+                held.get(account, 0) == expected,
+                f"{account} has {expected} of {token}, {held.get(account, 0)} in the store",
+            )
         supply = int(call(of, token, "0x18160ddd"), 16)
         check(sum(held.values()) == supply, f"the supply of {token} is {supply}, {sum(held.values())} in the store")
         count += len(held)
+    compared = of.store.run("verify", "--chain", "ethereum", "--rpc", of.node.url, "--accounts", "1000")
+    check(compared["different"] == 0 and compared["equal"] > len(coins), f"verify --rpc: {compared}")
     say(
-        f"anvil: the balances of {len(accounts | coins.keys())} accounts and of {count} holders of {len(of.filled['tokens'])} "
-        f"tokens are those of the node; the producer of the blocks lacks its tips of {tips} wei"
+        f"anvil: the balances of {len(accounts | coins.keys())} accounts and of {count} holders of tokens are those of "
+        f"the node; the producer of the blocks lacks its tips of {tips} wei"
     )
 
 
@@ -177,17 +186,24 @@ def check_kills(of: Reference, count: int, seed: int) -> None:
             proxy.taken()
             store.load(source)
             asked = proxy.taken()
-            blocks = [int(number, 16) for number in of_method(asked, "eth_getBlockByNumber", True) if number.startswith("0x")]
+            blocks = [
+                int(number, 16) for number in of_method(asked, "eth_getBlockByNumber", True) if number.startswith("0x")
+            ]
             traces = [int(number, 16) for number in of_method(asked, "trace_block")]
-            check(sorted(blocks) == sorted(open_blocks), f"{len(blocks)} blocks are asked for, {len(open_blocks)} are missing")
+            check(
+                sorted(blocks) == sorted(open_blocks),
+                f"{len(blocks)} blocks are asked for, {len(open_blocks)} are missing",
+            )
             check(sorted(traces) == sorted(open_traces), f"{len(traces)} traces, {len(open_traces)} are missing")
             receipts = of_method(asked, "eth_getBlockReceipts")
-            check(len(receipts) == len(set(receipts)) == len(blocks), f"{len(receipts)} receipts of {len(blocks)} blocks")
+            check(
+                len(receipts) == len(set(receipts)) == len(blocks), f"{len(receipts)} receipts of {len(blocks)} blocks"
+            )
             held += len(open_blocks) <= of.last
             of.check_digest(store, "a killed load")
 
         stores = kills.kill_loads(count, seed, (of.new_store, source, of.last, of.seconds), finish)
-    say(f"anvil: {count} loads are killed; {stores} stores, {held} of them with blocks by then, end with the same content")
+    say(f"anvil: {count} loads are killed; {stores} stores, {held} with blocks by then, end with the same content")
 
 
 def check_outages(of: Reference) -> None:
@@ -228,7 +244,9 @@ def check_forks(of: Reference) -> None:
     for fork in _FORKS:
         load_small(of, "ethereum", fork)
     load_small(of, "bsc", "cancun")
-    say(f"anvil: blocks of {len(_FORKS)} forks are verified ({_FORKS[0]} to {_FORKS[-1]}), and with the chain id of bsc")
+    say(
+        f"anvil: blocks of {len(_FORKS)} forks are verified ({_FORKS[0]} to {_FORKS[-1]}), and with the chain id of bsc"
+    )
 
 
 def load_small(of: Reference, chain: str, fork: str) -> None:

@@ -45,7 +45,7 @@ class Proxy:
                 super().finish()
                 self.node.close()
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 answer = proxy.answer(self.node, body)
                 self.send_response(200)

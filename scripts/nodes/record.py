@@ -19,8 +19,8 @@ class Block:
     receipts: list[dict[str, Any]]
     traces: list[dict[str, Any]]
 
-    def addresses(self) -> Iterator[str]:
-        """Return all accounts that the block names, the receiver of its fees first."""
+    def addresses(self) -> Iterator[str | None]:
+        """Return all accounts that the block names; none for the receiver of a creation."""
         yield self.block["miner"]
         for transaction in self.block["transactions"]:
             yield from (transaction["from"], transaction["to"])

@@ -159,8 +159,9 @@ class Store:
     def missing(self, chain: str, tables: tuple[str, ...], last: int) -> set[int]:
         """Return the blocks that one of the tables lacks."""
         ranges = self.coverage(chain)
-        held = [{block for begin, end in ranges.get(table, []) for block in range(begin, end + 1)} for table in tables]
-        return set(range(last + 1)) - set.intersection(*held)
+        held = ({block for begin, end in ranges.get(table, []) for block in range(begin, end + 1)} for table in tables)
+        every = set(range(last + 1))
+        return set().union(*(every - blocks for blocks in held))
 
     def holders(self, chain: str, contract: str | None = None) -> dict[str, int]:
         """Return all balances of an asset above zero."""

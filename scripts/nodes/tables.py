@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-
 from nodes.session import Store, check
 
 
@@ -25,7 +24,7 @@ def check_equal(
 ) -> str:
     """Compare two exports cell by cell but for some columns, and return how large they are."""
     check(first.keys() == second.keys(), f"{what}: tables {sorted(first)} and {sorted(second)}")
-    for name in first:
-        one, other = (frame.drop(but_for, strict=False) for frame in (first[name], second[name]))
+    for name, frame in first.items():
+        one, other = (table.drop(but_for, strict=False) for table in (frame, second[name]))
         check(one.equals(other), f"{what}: the table {name} differs:\n{one}\n{other}")
     return f"{len(first)} tables, {sum(len(frame) for frame in first.values())} rows"
