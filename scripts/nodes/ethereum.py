@@ -230,7 +230,10 @@ def check_outages(of: Reference) -> None:
         second.kill()
         output, error = process.communicate(timeout=120)
     check(process.returncode == 0, f"a load whose second node dies: {error.decode()}")
-    check(json.loads(output)["blocks"] == of.last + 1, output.decode())
+    report = json.loads(output)
+    check(report["blocks"] == of.last + 1, output.decode())
+    # Four calls and those beside them, six tries each: the node is not asked for less and less at once.
+    check(report["providers"][1]["failed"] <= 48, f"a node that is off is asked again and again: {report['providers']}")
     of.check_digest(store, "a load whose second node dies")
     say("anvil: loads over a restart of the node, and over the death of one of two nodes, end with the same store")
 
