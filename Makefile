@@ -15,6 +15,8 @@ SPARK ?= $(CACHE)/spark
 DEMO ?= $(CACHE)/demo
 BENCH ?= $(CACHE)/bench
 MODELS ?= $(CACHE)/models
+# Nodes and tools of npm, and a peer.
+NODES ?= $(CACHE)/nodes
 PRESET ?= s
 # Sizes besides that of the preset at which the engine alone is measured.
 GROWTH ?= s
@@ -22,7 +24,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks screenshots test-schemathesis test-sail test-spark test-docs test-pictures test-explore test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks screenshots test-schemathesis test-sail test-spark test-docs test-pictures test-explore test-nodes test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -84,11 +86,15 @@ test-explore: $(if $(BUILT),,wheel) $(TRIAL)/ready ## the page /explore in a bro
 	cargo build --workspace --bin headwater
 	@sh scripts/test-explore.sh "$(BIN)" "$(TRIAL)" "$(WHEELS)"
 
+test-nodes: $(TRIAL)/ready ## loads from anvil and bcoin, which come from npm: against files, balances of the nodes, kills, outages
+	cargo build --workspace --bin headwater
+	@sh scripts/timed.sh nodes sh scripts/test-nodes.sh "$(BIN)" "$(TRIAL)" "$(NODES)"
+
 test-same-build: ## two builds in two folders are equal byte for byte: our crates, everything in release with HEADWATER_FULL=1
 	@sh scripts/test-same-build.sh
 
-test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the pages, the pictures, the dependencies, two builds
-	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs test-pictures test-explore deny test-same-build
+test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the pages, the pictures, nodes, the dependencies, two builds
+	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs test-pictures test-explore test-nodes deny test-same-build
 
 check: ## formatting, lints, types
 	@sh scripts/timed.sh check "$(MAKE)" --no-print-directory run-check

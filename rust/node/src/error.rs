@@ -1,5 +1,6 @@
 //! The errors of calls to nodes.
 
+use std::io;
 use std::time::Duration;
 
 use headwater_ingest::IngestError;
@@ -31,6 +32,9 @@ pub enum CallError {
     /// The connection failed or was cut, or the provider reports a failure of its own.
     #[error("{0}")]
     Failed(String),
+    /// No connection is made: nothing listens at the address. Fewer calls at once are no remedy.
+    #[error("{0}")]
+    Unreachable(String),
     /// The answer is not that of such a node.
     #[error("its answer is not understood: {0}")]
     Malformed(String),
@@ -42,7 +46,20 @@ pub enum CallError {
 impl CallError {
     /// Returns whether the same call may succeed later.
     pub(crate) fn passes(&self) -> bool {
-        matches!(self, Self::RateLimited { .. } | Self::Failed(_))
+        matches!(self, Self::RateLimited { .. } | Self::Failed(_) | Self::Unreachable(_))
+    }
+
+    /// Sorts the reason for which a request was not sent.
+    pub(crate) fn of_connection(error: &ureq::Error, text: String) -> Self {
+        let is_unreachable = match error {
+            ureq::Error::HostNotFound | ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => true,
+            ureq::Error::Io(error) => {
+                use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable};
+                matches!(error.kind(), AddrNotAvailable | ConnectionRefused | HostUnreachable | NetworkUnreachable)
+            }
+            _ => false,
+        };
+        if is_unreachable { Self::Unreachable(text) } else { Self::Failed(text) }
     }
 }
 
@@ -129,6 +146,6 @@ pub enum NodeError {
         /// The file.
         file: String,
         /// The reason.
-        source: std::io::Error,
+        source: io::Error,
     },
 }

@@ -313,7 +313,7 @@ impl Load<'_> {
     /// Fetches ranges at the same time, and commits them in order. A piece that no provider has is a gap.
     fn pass(&mut self, what: &'static str, ranges: &[(u64, u64)], fetch: &Fetch<'_>) -> Result<PassOutcome, NodeError> {
         let (pieces, total) = (pieces(ranges), count(ranges));
-        let linked = LinkCheck { snapshot: self.writer.snapshot(), chain: self.options.chain, fetch };
+        let linked = LinkCheck { snapshot: self.writer.snapshot(), chain: self.options.chain, ranges, fetch };
         let providers = self.providers;
         let queue = Queue::default();
         let mut passed = PassOutcome::default();
@@ -411,6 +411,8 @@ impl PassOutcome {
 struct LinkCheck<'a> {
     snapshot: Arc<Snapshot>,
     chain: Chain,
+    /// The ranges of the load. Inside them each piece is compared with the one before.
+    ranges: &'a [(u64, u64)],
     fetch: &'a Fetch<'a>,
 }
 
@@ -425,13 +427,14 @@ impl LinkCheck<'_> {
         }
         if let (Some(parent), Some(before)) = (fetched.parent, first.checked_sub(1)) {
             self.compare(before, parent)?;
-            let behind = last.saturating_add(1);
-            if self.hash_of(behind).is_some() {
-                let next = (self.fetch)(provider, (behind, behind))?;
-                next.hashes.first().map_or(Ok(()), |hash| self.compare(behind, *hash))?;
-                if next.parent != fetched.hashes.last().copied() {
-                    return Err(other_branch(behind));
-                }
+        }
+        let behind = last.saturating_add(1);
+        let is_end = fetched.parent.is_some() && self.ranges.iter().any(|(_, end)| *end == last);
+        if is_end && self.hash_of(behind).is_some() {
+            let next = (self.fetch)(provider, (behind, behind))?;
+            next.hashes.first().map_or(Ok(()), |hash| self.compare(behind, *hash))?;
+            if next.parent != fetched.hashes.last().copied() {
+                return Err(other_branch(behind));
             }
         }
         Ok(fetched)

@@ -213,7 +213,7 @@ impl Provider {
                     self.budget.slow_down(waited, recent);
                     waited
                 }
-                CallError::Failed(_) | CallError::Malformed(_) => {
+                CallError::Failed(_) | CallError::Unreachable(_) | CallError::Malformed(_) => {
                     self.note(|card| card.failed += 1);
                     wait
                 }
@@ -239,7 +239,8 @@ impl Provider {
 
     /// Describes a connection that failed. Paths and logins hold keys.
     fn cut(&self, error: &ureq::Error) -> CallError {
-        CallError::Failed(format!("the connection failed: {error}").replace(&self.url, &self.name))
+        let text = format!("the connection failed: {error}").replace(&self.url, &self.name);
+        CallError::of_connection(error, text)
     }
 
     fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, CallError> {

@@ -1,5 +1,6 @@
 //! Unspent outputs by Bitcoin Core, and the coins of all of them.
 
+use headwater_ingest::bitcoin::read_script;
 use headwater_ledger::facts::OutPoint;
 use headwater_ledger::read::{Posting, Scan, Transaction};
 use headwater_types::{Address, Family};
@@ -82,8 +83,12 @@ fn unspent(run: &Run<'_>, address: &Address) -> Result<Vec<Unspent>, NodeError> 
 fn compare_output(output: &Unspent, answer: &Value) -> Option<Difference> {
     let satoshis = answer["value"].as_f64().and_then(satoshis);
     let script = answer.pointer("/scriptPubKey/hex").and_then(Value::as_str);
+    // An address has outputs of more than one form: those to its key are its own as well.
+    let bytes = script.and_then(|text| hex::decode(text).ok());
     let is_owner = match output.owner {
-        Address::Utxo(address) => script == Some(hex::encode(address.script()).as_str()),
+        Address::Utxo(owner) => {
+            bytes.is_some_and(|bytes| read_script(&bytes, owner.network).owner == Some(output.owner))
+        }
         _ => false,
     };
     if satoshis == Some(output.amount) && is_owner {
@@ -106,4 +111,26 @@ fn satoshis(bitcoin: f64) -> Option<u64> {
     let satoshis = (bitcoin * 1e8).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2.1e15, and not negative")]
     (0.0..=COINS).contains(&bitcoin).then_some(satoshis as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_types::{Network, TxHash};
+
+    /// The output of the first block, to a key whose address is that of its hash.
+    #[test]
+    fn compare_output_takes_outputs_to_the_key_of_an_owner() {
+        let key = "4104678afdb0fe5548271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba\
+                   0b8d578a4c702b6bf11d5fac";
+        let owner: Address = read_script(&hex::decode(key).unwrap(), Network::Mainnet).owner.unwrap();
+        assert_eq!(owner.to_string(), "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa");
+        let output = Unspent { owner, point: OutPoint { hash: TxHash::new([7; 32]), index: 0 }, amount: 5_000_000_000 };
+        let answer = |value: f64, script: &str| json!({"value": value, "scriptPubKey": {"hex": script}});
+        assert_eq!(compare_output(&output, &answer(50.0, key)), None);
+        let of_hash = "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac";
+        assert_eq!(compare_output(&output, &answer(50.0, of_hash)), None);
+        assert!(compare_output(&output, &answer(49.0, key)).is_some());
+        assert!(compare_output(&output, &answer(50.0, "51")).is_some());
+    }
 }

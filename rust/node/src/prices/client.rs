@@ -92,6 +92,7 @@ impl<'a> Client<'a> {
             CallError::NoMethod(text) => CallError::NoMethod(hidden(text)),
             CallError::Missing(text) => CallError::Missing(hidden(text)),
             CallError::Failed(text) => CallError::Failed(hidden(text)),
+            CallError::Unreachable(text) => CallError::Unreachable(hidden(text)),
             CallError::Malformed(text) => CallError::Malformed(hidden(text)),
             other @ (CallError::RateLimited { .. } | CallError::Refused(_) | CallError::Cancelled) => other,
         }
