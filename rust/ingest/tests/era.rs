@@ -8,7 +8,9 @@ use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, TransactionFacts};
 use headwater_ledger::read::{CoverageTable, Status};
 use headwater_ledger::store::{Store, Writer};
-use headwater_testkit::era::{EraBlock, Outcomes, Parts, RebuiltBlock, entries, entry, ere, era1, rebuilt, sign, snappy};
+use headwater_testkit::era::{
+    EraBlock, Outcomes, Parts, RebuiltBlock, entries, entry, era1, ere, rebuilt, sign, snappy,
+};
 use headwater_types::{Chain, TxHash};
 use headwater_verify::evm::Senders;
 use headwater_verify::evm::encoded::{EncodedReceipts, Outcome, read_header, verify_encoded};
@@ -206,8 +208,11 @@ fn file_and_node_give_the_same_store() {
             assert_eq!((report.skipped, report.blocks), (0, blocks.len() as u64), "{name}");
             // Claims differ: a node's answers are not verified by their reader, and say less of empty blocks.
             let mut batch = Batch::new(Chain::ETHEREUM);
-            use CoverageTable::{Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions};
-            for table in [Blocks, Transactions, Receipts, TokenTransfers, Logs, VerifiedTransactions, VerifiedReceipts] {
+            use CoverageTable::{
+                Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions,
+            };
+            for table in [Blocks, Transactions, Receipts, TokenTransfers, Logs, VerifiedTransactions, VerifiedReceipts]
+            {
                 batch.claims.push(Claim::Blocks { first, last, table });
             }
             writer.commit(batch, &cancel).unwrap();
@@ -312,7 +317,8 @@ fn reindexed(changed: &[u8], before: &[u8]) -> Vec<u8> {
         .iter()
         .zip(&new)
         .map(|((_, old), (_, new))| {
-            let relative = |range: &std::ops::Range<usize>, index: usize| (range.start as u64).wrapping_sub(index as u64);
+            let relative =
+                |range: &std::ops::Range<usize>, index: usize| (range.start as u64).wrapping_sub(index as u64);
             (relative(old, old_index.start), relative(new, range.start))
         })
         .collect();
@@ -331,7 +337,8 @@ fn reindexed(changed: &[u8], before: &[u8]) -> Vec<u8> {
 fn byte_of_the_file_that_is_changed_is_refused() {
     let files = encoded(&blocks(FIRST, Outcomes::Status));
     let files = [era1(&files, BEFORE), ere(&files, BEFORE, Parts { proofs: false, ..ALL })];
-    let plain: Vec<_> = files.iter().map(|(name, content)| self::content(&gathered(name, content).unwrap().1)).collect();
+    let plain: Vec<_> =
+        files.iter().map(|(name, content)| self::content(&gathered(name, content).unwrap().1)).collect();
     let config = seeded(400);
     proptest!(config, |(file in 0_usize..2, at in any::<prop::sample::Index>(), flip in 1_u8..)| {
         let (name, content) = &files[file];
@@ -368,7 +375,10 @@ fn name_that_does_not_fit_is_refused() {
     let error = refused("mainnet-00600-00000000.era1", &content);
     assert!(error.contains("its name states 00000000, the accumulator is 0x"), "{error}");
     let error = refused(&name.replace("00600", "00601"), &content);
-    assert!(error.contains("its name states era 601, which begins at block 4923392; its first block is 4915200"), "{error}");
+    assert!(
+        error.contains("its name states era 601, which begins at block 4923392; its first block is 4915200"),
+        "{error}"
+    );
     let (name, content) = ere(&files, BEFORE, AFTER_MERGE);
     let error = refused(&format!("mainnet-00600-00000000{}", &name[22..]), &content);
     assert!(error.contains("its name states 00000000, the hash of its last block is 0x"), "{error}");
@@ -418,7 +428,10 @@ fn file_of_another_network_is_refused() {
 fn file_of_the_beacon_chain_is_named() {
     let beacon = [entry(0x3265, &[]), entry(0x01, &snappy(b"block"))].concat();
     let error = refused("mainnet-00001-40cf2f3c.era", &beacon);
-    assert!(error.contains("is a history file of the beacon chain (era): take those of the execution layer"), "{error}");
+    assert!(
+        error.contains("is a history file of the beacon chain (era): take those of the execution layer"),
+        "{error}"
+    );
     let with_proofs = [entry(0x3265, &[]), entry(0x0103, &snappy(b"header"))].concat();
     assert!(refused("mainnet-00001-40cf2f3c.e2hs", &with_proofs).contains("(e2hs)"));
 }

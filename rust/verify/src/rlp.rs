@@ -241,10 +241,7 @@ mod tests {
         for bytes in [&[0x81, 0x05][..], &[0xb8, 0x01, 0x80], &[0x83, 1, 2], &[0xc1, 0x80], &[0x82, 0, 1], &[]] {
             assert!(of(bytes).quantity("n").is_err(), "{bytes:?}");
         }
-        assert_eq!(
-            refused(of(&[0x82, 1, 2]).fixed::<32>("hash")),
-            "block 1: hash is 0x0102; expected 32 bytes"
-        );
+        assert_eq!(refused(of(&[0x82, 1, 2]).fixed::<32>("hash")), "block 1: hash is 0x0102; expected 32 bytes");
         assert_eq!(
             refused(Items::whole(&[0xc1, 0x80, 0x80], "body")),
             "block 1: body is a list with 1 more bytes after it; expected one list"

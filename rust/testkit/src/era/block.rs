@@ -6,13 +6,30 @@ use serde_json::{Value, json};
 use sha3::{Digest as _, Keccak256};
 
 /// The header fields that hold whole numbers; the others are bytes.
-const NUMBERS: &[&str] = &[
-    "difficulty", "number", "gasLimit", "gasUsed", "timestamp", "baseFeePerGas", "blobGasUsed", "excessBlobGas",
-];
+const NUMBERS: &[&str] =
+    &["difficulty", "number", "gasLimit", "gasUsed", "timestamp", "baseFeePerGas", "blobGasUsed", "excessBlobGas"];
 const HEADER: &[&str] = &[
-    "parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom", "difficulty", "number",
-    "gasLimit", "gasUsed", "timestamp", "extraData", "mixHash", "nonce", "baseFeePerGas", "withdrawalsRoot", "blobGasUsed",
-    "excessBlobGas", "parentBeaconBlockRoot", "requestsHash",
+    "parentHash",
+    "sha3Uncles",
+    "miner",
+    "stateRoot",
+    "transactionsRoot",
+    "receiptsRoot",
+    "logsBloom",
+    "difficulty",
+    "number",
+    "gasLimit",
+    "gasUsed",
+    "timestamp",
+    "extraData",
+    "mixHash",
+    "nonce",
+    "baseFeePerGas",
+    "withdrawalsRoot",
+    "blobGasUsed",
+    "excessBlobGas",
+    "parentBeaconBlockRoot",
+    "requestsHash",
 ];
 
 /// A block as its canonical bytes.
@@ -63,7 +80,11 @@ impl EraBlock {
 pub(super) fn header(block: &Value) -> Vec<u8> {
     let is_there = |name: &&&str| block[**name].is_string();
     let fields = HEADER.iter().filter(is_there);
-    list(&fields.map(|name| if NUMBERS.contains(name) { number(&block[name]) } else { bytes(&block[name]) }).collect::<Vec<_>>())
+    list(
+        &fields
+            .map(|name| if NUMBERS.contains(name) { number(&block[name]) } else { bytes(&block[name]) })
+            .collect::<Vec<_>>(),
+    )
 }
 
 pub(super) fn ommers(block: &Value) -> Vec<u8> {
@@ -217,7 +238,8 @@ fn whole_number(number: u64) -> Vec<u8> {
 
 /// Reads a whole number of at most 128 bits.
 pub(super) fn whole(value: &Value) -> u128 {
-    u128::from_str_radix(value.as_str().unwrap_or_else(|| panic!("{value} is a text")).strip_prefix("0x").unwrap(), 16).unwrap()
+    u128::from_str_radix(value.as_str().unwrap_or_else(|| panic!("{value} is a text")).strip_prefix("0x").unwrap(), 16)
+        .unwrap()
 }
 
 fn string(bytes: &[u8]) -> Vec<u8> {

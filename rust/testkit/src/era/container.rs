@@ -108,14 +108,17 @@ pub fn ere(blocks: &[EraBlock], before: u128, parts: Parts) -> (String, Vec<u8>)
     let index = index(blocks[0].number, &places, file.len(), &[places[0].len(), blocks.len()]);
     file.extend(entry(0x3267, &index));
     let hash = blocks.last().unwrap().hash;
-    let profile = [(parts.proofs, "-noproofs"), (parts.receipts, "-noreceipts")].map(|(is_there, name)| if is_there { "" } else { name });
+    let profile = [(parts.proofs, "-noproofs"), (parts.receipts, "-noreceipts")]
+        .map(|(is_there, name)| if is_there { "" } else { name });
     (format!("mainnet-{:05}-{}{}.ere", blocks[0].number / 8_192, hex::encode(&hash[..4]), profile.concat()), file)
 }
 
 fn index(first: u64, places: &[Vec<usize>], begin: usize, counts: &[usize]) -> Vec<u8> {
     let word = |number: usize| u64::try_from(number).unwrap();
     let relative = |place: &usize| word(*place).wrapping_sub(word(begin));
-    let words = std::iter::once(first).chain(places.iter().flatten().map(relative)).chain(counts.iter().map(|count| word(*count)));
+    let words = std::iter::once(first)
+        .chain(places.iter().flatten().map(relative))
+        .chain(counts.iter().map(|count| word(*count)));
     words.flat_map(u64::to_le_bytes).collect()
 }
 

@@ -38,6 +38,7 @@ pub fn rebuilt(blocks: Vec<Value>, first: u64, outcomes: Outcomes) -> Vec<Rebuil
         if place % 10 == 1 {
             let mut ommer = vec![0xf9, 0x02, 0x03];
             ommer.resize(3 + 0x203, 0x05);
+            block["uncles"] = json!([hex_of(&Keccak256::digest(&ommer))]);
             block["ommers"] = json!(hex_of(&[&[0xf9, 0x02, 0x06][..], &ommer].concat()));
         }
         block["sha3Uncles"] = json!(hex_of(&Keccak256::digest(ommers(&block))));
@@ -117,7 +118,8 @@ fn receipts_of(block: &Value, outcomes: Outcomes) -> Vec<Value> {
 
 /// A transfer of a token, or an event of another kind without topics.
 fn log(hash: &[u8], number: usize, index: u128, of: &Value) -> Value {
-    let party = |salt: u8| format!("0x{}{}", "00".repeat(12), hex::encode(&Keccak256::digest([hash, &[salt]].concat())[..20]));
+    let party =
+        |salt: u8| format!("0x{}{}", "00".repeat(12), hex::encode(&Keccak256::digest([hash, &[salt]].concat())[..20]));
     let topics = if number == 2 {
         json!([])
     } else {

@@ -36,7 +36,9 @@ impl BlockContent {
         }
         withdrawals.hand_over(number, (Some(time), hash), sink);
         if lacks_blob_price {
-            sink.warn("fees of transactions with blobs are unknown in part: update Headwater for the newest blob parameters");
+            sink.warn(
+                "fees of transactions with blobs are unknown in part: update Headwater for the newest blob parameters",
+            );
         }
     }
 }
@@ -66,8 +68,9 @@ pub(super) fn convert(
         if let Some(receipt) = block.receipts.as_ref().map(|receipts| &receipts[index]) {
             let blob_price = header.blob_gas_price().map(amount);
             content.lacks_blob_price |= facts.carries_blobs && blob_price.is_none();
-            add_receipt(&mut facts, (transaction, receipt, blob_price), chain)
-                .ok_or_else(|| FieldError::new("gasUsed", None, "gas and prices that make a fee of at most 256 bits"))?;
+            add_receipt(&mut facts, (transaction, receipt, blob_price), chain).ok_or_else(|| {
+                FieldError::new("gasUsed", None, "gas and prices that make a fee of at most 256 bits")
+            })?;
         }
         content.transactions.push(facts);
     }

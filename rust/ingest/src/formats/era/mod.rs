@@ -14,8 +14,8 @@ mod survey;
 use headwater_ledger::facts::Claim;
 use headwater_ledger::read::CoverageTable;
 use headwater_types::Chain;
-use headwater_verify::evm::encoded::{EncodedHeader, EncodedReceipts, read_header, verify_encoded};
 use headwater_verify::evm::Senders;
+use headwater_verify::evm::encoded::{EncodedHeader, EncodedReceipts, read_header, verify_encoded};
 use headwater_verify::{FailureKind, VerificationError};
 use rayon::prelude::*;
 
@@ -108,7 +108,11 @@ fn sniff(probe: &Probe, layout: Layout) -> Option<Sniffed> {
     let is_genesis = header.as_ref().is_some_and(|header| genesis_hash(Chain::ETHEREUM) == Some(header.hash()));
     let is_named = StatedName::of(&name).is_some_and(|stated| stated.network == "mainnet");
     Some(Sniffed {
-        chain: if is_genesis || is_named { SniffedChain::Is(Chain::ETHEREUM) } else { SniffedChain::Usually(Chain::ETHEREUM) },
+        chain: if is_genesis || is_named {
+            SniffedChain::Is(Chain::ETHEREUM)
+        } else {
+            SniffedChain::Usually(Chain::ETHEREUM)
+        },
         table: 0,
         rank: 0,
         first_block: header.map(|header| header.number()),
@@ -125,7 +129,7 @@ fn read(job: &Job, layout: Layout, sink: &mut Sink<'_>) -> Result<(), IngestErro
     loop {
         let window = blocks.window(&survey)?;
         let Some(last) = window.last() else { break };
-        input.set_done(last.header.end());
+        input.set_done(last.receipts.unwrap_or(last.body).end());
         sink.check()?;
         let read: Vec<Result<BlockContent, Fault>> =
             window.par_iter().map(|block| block.read(input, layout, &survey, chain)).collect();
@@ -162,7 +166,9 @@ fn check_place(input: &Input, survey: &Survey, sink: &mut Sink<'_>) -> Result<()
         }
     } else if let Some(expected) = genesis_hash(chain).filter(|hash| *hash.as_bytes() != survey.hashes[0]) {
         let (found, expected) = (written(&survey.hashes[0]), written(expected.as_bytes()));
-        return Err(foreign(format!("its block 0 is {found}, that of {chain} is {expected}: it is of another network")));
+        return Err(foreign(format!(
+            "its block 0 is {found}, that of {chain} is {expected}: it is of another network"
+        )));
     }
     if survey.named.is_none() {
         sink.warn(
@@ -217,7 +223,8 @@ impl<'a> Blocks<'a> {
             let (header, packed_header) = self.headers.content_at(survey.headers[at])?;
             let (body, packed_body) = self.bodies.content_at(survey.bodies[at])?;
             let receipts = survey.receipts.get(at).map(|at| self.receipts.content_at(*at)).transpose()?;
-            let (receipts, packed_receipts) = receipts.map_or((None, Vec::new()), |(entry, bytes)| (Some(entry), bytes));
+            let (receipts, packed_receipts) =
+                receipts.map_or((None, Vec::new()), |(entry, bytes)| (Some(entry), bytes));
             let content = [packed_header, packed_body, packed_receipts];
             bytes += content.iter().map(Vec::len).sum::<usize>();
             window.push(PackedBlock { number, header, body, receipts, content });
@@ -251,7 +258,8 @@ impl PackedBlock {
         chain: Chain,
         bytes: &[u8],
     ) -> Result<EncodedHeader, IngestError> {
-        let header = read_header(chain, Some(self.number), bytes).map_err(|error| refused(input, self.header.at, &error))?;
+        let header =
+            read_header(chain, Some(self.number), bytes).map_err(|error| refused(input, self.header.at, &error))?;
         let place = usize::try_from(self.number - survey.first).ok();
         if place.and_then(|place| survey.hashes.get(place)) == Some(header.hash().as_bytes()) {
             return Ok(header);
@@ -272,6 +280,3 @@ fn refused(input: &Input, at: u64, error: &VerificationError) -> IngestError {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -34,10 +34,16 @@ mod tests {
     #[test]
     fn name_of_each_form_is_read() {
         let hash = [0x5e, 0xc1, 0xff, 0xb8];
-        for name in ["mainnet-00007-5ec1ffb8.era1", "mainnet-00007-5ec1ffb8-noproofs-noreceipts.ere", "mainnet-00007-5ec1ffb8.erae"] {
+        for name in [
+            "mainnet-00007-5ec1ffb8.era1",
+            "mainnet-00007-5ec1ffb8-noproofs-noreceipts.ere",
+            "mainnet-00007-5ec1ffb8.erae",
+        ] {
             assert_eq!(StatedName::of(name), Some(StatedName { network: "mainnet", era: 7, hash }), "{name}");
         }
-        for name in ["blocks.era1", "mainnet-7-5ec1ffb8.era1", "mainnet-00007-5ec1ffb.era1", "mainnet-00007-5ec1ffb8.era"] {
+        for name in
+            ["blocks.era1", "mainnet-7-5ec1ffb8.era1", "mainnet-00007-5ec1ffb.era1", "mainnet-00007-5ec1ffb8.era"]
+        {
             assert_eq!(StatedName::of(name), None, "{name}");
         }
     }

@@ -53,11 +53,7 @@ impl Survey {
     /// # Errors
     /// When the file is cut off, entries are missing or in another order, or headers, accumulator and name of the file do not
     /// agree.
-    pub(super) fn of(
-        input: &Input,
-        layout: Layout,
-        sink: &mut Sink<'_>,
-    ) -> Result<(Self, PackedIndex), IngestError> {
+    pub(super) fn of(input: &Input, layout: Layout, sink: &mut Sink<'_>) -> Result<(Self, PackedIndex), IngestError> {
         let mut pass = Pass { input, layout, survey: Self::default(), rank: 0, totals: Vec::new() };
         let mut entries = Entries::open(input)?;
         let mut index = None;
@@ -169,7 +165,9 @@ impl Pass<'_> {
             Layout::Ere => {
                 let rank = rank(entry.kind);
                 if rank < self.rank || entry.kind == kind::RECEIPTS {
-                    return Err(self.misplaced(entry, "headers, bodies, slim receipts, proofs and difficulties in this order"));
+                    return Err(
+                        self.misplaced(entry, "headers, bodies, slim receipts, proofs and difficulties in this order")
+                    );
                 }
                 self.rank = rank;
             }
@@ -186,7 +184,8 @@ impl Pass<'_> {
     fn hash(&self, entry: Entry, entries: &mut Entries<'_>) -> Result<[u8; 32], IngestError> {
         let content = entries.content(entry)?;
         content.try_into().map_err(|content: Vec<u8>| {
-            let what = format!("an entry of type 0x{:04x} has {} bytes; expected 32; {AGAIN}", entry.kind, content.len());
+            let what =
+                format!("an entry of type 0x{:04x} has {} bytes; expected 32; {AGAIN}", entry.kind, content.len());
             self.input.damaged(Some(Place::Byte(entry.at)), what)
         })
     }
@@ -230,7 +229,9 @@ impl Pass<'_> {
             ("total difficulties", self.survey.difficulties.len(), self.layout == Layout::Ere),
             ("proofs", self.survey.proofs.len(), true),
         ];
-        if let Some((name, found, _)) = parts.iter().find(|(_, found, may_lack)| *found != count && (*found, *may_lack) != (0, true)) {
+        if let Some((name, found, _)) =
+            parts.iter().find(|(_, found, may_lack)| *found != count && (*found, *may_lack) != (0, true))
+        {
             let what = format!("it has {count} headers and {found} {name}: it was cut off or changed; {AGAIN}");
             return Err(self.input.damaged(None, what));
         }
@@ -247,7 +248,9 @@ impl Pass<'_> {
             let expected = before.map(|before| before.saturating_add(*own));
             if let Some(expected) = expected.filter(|expected| expected != total) {
                 let block = self.survey.first + place as u64;
-                let what = format!("the total difficulty of block {block} is {total}; expected {expected}, the sum of difficulties; {AGAIN}");
+                let what = format!(
+                    "the total difficulty of block {block} is {total}; expected {expected}, the sum of difficulties; {AGAIN}"
+                );
                 return Err(self.input.damaged(Some(Place::Byte(self.survey.difficulties[place])), what));
             }
             before = Some(*total);
@@ -270,9 +273,13 @@ impl Pass<'_> {
         if computed == Some(stated) {
             return Ok(());
         }
-        let computed = computed.map_or("unknown, as blocks have no total difficulty".to_owned(), |root| format!("0x{}", hex::encode(root)));
+        let computed = computed.map_or("unknown, as blocks have no total difficulty".to_owned(), |root| {
+            format!("0x{}", hex::encode(root))
+        });
         let stated = hex::encode(stated);
-        let what = format!("the computed accumulator is {computed}, the file has 0x{stated}: a header or a total difficulty is changed; {AGAIN}");
+        let what = format!(
+            "the computed accumulator is {computed}, the file has 0x{stated}: a header or a total difficulty is changed; {AGAIN}"
+        );
         Err(self.input.damaged(None, what))
     }
 
@@ -283,7 +290,10 @@ impl Pass<'_> {
         let first = named.era.saturating_mul(ERA_BLOCKS);
         if first != self.survey.first {
             let found = self.survey.first;
-            let what = format!("its name states era {}, which begins at block {first}; its first block is {found}: give it its published name", named.era);
+            let what = format!(
+                "its name states era {}, which begins at block {first}; its first block is {found}: give it its published name",
+                named.era
+            );
             return Err(self.input.damaged(None, what));
         }
         let (full, meaning) = match self.layout {
@@ -293,7 +303,8 @@ impl Pass<'_> {
         let begin = full.and_then(|hash| hash.first_chunk::<4>().copied());
         if begin != Some(named.hash) {
             let (stated, found) = (hex::encode(named.hash), hex::encode(full.unwrap_or_default()));
-            let what = format!("its name states {stated}, the {meaning} is 0x{found}: it was changed or renamed; {AGAIN}");
+            let what =
+                format!("its name states {stated}, the {meaning} is 0x{found}: it was changed or renamed; {AGAIN}");
             return Err(self.input.damaged(None, what));
         }
         self.survey.named = Some(named.hash);

@@ -154,3 +154,56 @@ impl Later {
         Ok(later)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rlp::List;
+    use crate::trie::EMPTY_ROOT;
+
+    /// The fields of block 0 of Ethereum, whose hash is in every client, with those of later forks behind them.
+    fn genesis(later: usize) -> Vec<u8> {
+        let bytes = |text: &str| hex::decode(text).unwrap();
+        let mut fields = List::default();
+        fields.bytes(&[0; 32]);
+        fields.bytes(&bytes("1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347")).bytes(&[0; 20]);
+        fields.bytes(&bytes("d7f8974fb5ac78d9ac099b9ad5018bedc2ce0a72dad1827a1709da30580f0544"));
+        fields.bytes(&EMPTY_ROOT).bytes(&EMPTY_ROOT).bytes(&[0; 256]);
+        fields.number(0x4_0000_0000).number(0).number(0x1388).number(0).number(0);
+        fields.bytes(&bytes("11bbe8db4e347b4e8c937c1c8370e4b5ed33adb3db69cbdb7a38e1e50b1b82fa"));
+        fields.bytes(&[0; 32]).bytes(&[0, 0, 0, 0, 0, 0, 0, 0x42]);
+        for field in 0..later {
+            match field {
+                0 | 2 | 3 => fields.number(7),
+                _ => fields.bytes(&[9; 32]),
+            };
+        }
+        fields.finish()
+    }
+
+    #[test]
+    fn header_of_genesis_has_its_published_hash() {
+        let header = read_header(Chain::ETHEREUM, Some(0), &genesis(0)).unwrap();
+        let published = "d4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3";
+        assert_eq!(hex::encode(header.hash().as_bytes()), published);
+        assert_eq!((header.difficulty(), header.blob_gas_price()), (U256::from(0x4_0000_0000_u64), None));
+    }
+
+    #[test]
+    fn header_of_each_fork_is_read_and_others_are_not() {
+        for later in 0..8 {
+            let outcome = read_header(Chain::ETHEREUM, None, &genesis(later));
+            assert_eq!(outcome.is_ok(), LATER_COUNTS.contains(&later), "{later}");
+        }
+        let error = read_header(Chain::ETHEREUM, None, &genesis(7)).unwrap_err();
+        assert_eq!(error.mismatch.code(), "unknown_block_form");
+        assert!(error.description().contains("fields: 22 fields"), "{error}");
+    }
+
+    #[test]
+    fn header_of_another_number_is_refused() {
+        let error = read_header(Chain::ETHEREUM, Some(5), &genesis(0)).unwrap_err();
+        assert_eq!(error.to_string(), "block 5: header.number is 0; expected 5, the number of its place");
+        assert_eq!(error.description(), "header.number is 0; expected 5, the number of its place");
+    }
+}

@@ -76,7 +76,8 @@ pub(super) fn read_all<'a>(
     };
     while !list.is_empty() {
         let transaction = transactions.get(read.len()).ok_or_else(|| count(read.len() + 1))?;
-        let one = if is_slim { slim(&mut list, transaction, &mut totals) } else { full(&mut list, transaction, &mut totals) };
+        let one =
+            if is_slim { slim(&mut list, transaction, &mut totals) } else { full(&mut list, transaction, &mut totals) };
         let (receipt, bytes) = one.map_err(|fault| fault.inside("receipts", read.len()))?;
         read.push(receipt);
         encoded.push(bytes);
@@ -123,7 +124,12 @@ fn full<'a>(
     fields.end("", "four fields")?;
     let (receipt, bloom) = of(outcome, cumulative, logs, transaction, totals)?;
     if stated != *bloom.0 {
-        return Err(Fault::value("logsBloom", Rule::Bloom, shown(&stated), "the bloom filter of the logs of the receipt"));
+        return Err(Fault::value(
+            "logsBloom",
+            Rule::Bloom,
+            shown(&stated),
+            "the bloom filter of the logs of the receipt",
+        ));
     }
     Ok((receipt, bytes.to_vec()))
 }
