@@ -191,6 +191,7 @@ fn encoded_block_equals_its_json() {
 
 #[test]
 fn file_and_node_give_the_same_store() {
+    use CoverageTable::{Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions};
     let cancel = Cancel::new();
     for (first, outcomes) in [(FIRST, Outcomes::Status), (EARLY, Outcomes::StateRoot)] {
         let blocks = blocks(first, outcomes);
@@ -208,9 +209,6 @@ fn file_and_node_give_the_same_store() {
             assert_eq!((report.skipped, report.blocks), (0, blocks.len() as u64), "{name}");
             // Claims differ: a node's answers are not verified by their reader, and say less of empty blocks.
             let mut batch = Batch::new(Chain::ETHEREUM);
-            use CoverageTable::{
-                Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions,
-            };
             for table in [Blocks, Transactions, Receipts, TokenTransfers, Logs, VerifiedTransactions, VerifiedReceipts]
             {
                 batch.claims.push(Claim::Blocks { first, last, table });

@@ -82,7 +82,7 @@ impl Survey {
 
     /// The number of the last block.
     pub(super) fn last(&self) -> u64 {
-        self.first + self.headers.len() as u64 - 1
+        self.first + (self.headers.len() as u64 - 1)
     }
 }
 
