@@ -65,7 +65,7 @@ mod tests {
         (0..count).map(one).collect()
     }
 
-    /// Roots that remerkleable 0.1.28 (PyPI), the library of the consensus specification, gives for the same lists.
+    /// Roots that remerkleable 0.1.28, the library of the consensus specification, gives for the same lists.
     #[test]
     fn accumulator_equals_that_of_another_library() {
         for (count, root) in [

@@ -11,6 +11,8 @@ mod index;
 mod name;
 mod survey;
 
+use std::path::Path;
+
 use headwater_ledger::facts::Claim;
 use headwater_ledger::read::CoverageTable;
 use headwater_types::Chain;
@@ -98,7 +100,7 @@ fn sniff(probe: &Probe, layout: Layout) -> Option<Sniffed> {
     let name = probe.input().name();
     let found = match (kinds.next(), kinds.next()) {
         (Some(kind::BODY), Some(kind::RECEIPTS)) => Layout::Era1,
-        (Some(kind::BODY), None) | (None, _) if name.ends_with(".era1") => Layout::Era1,
+        (Some(kind::BODY), None) | (None, _) if has_era1_ending(&name) => Layout::Era1,
         _ => Layout::Ere,
     };
     if found != layout {
@@ -117,6 +119,10 @@ fn sniff(probe: &Probe, layout: Layout) -> Option<Sniffed> {
         rank: 0,
         first_block: header.map(|header| header.number()),
     })
+}
+
+fn has_era1_ending(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("era1"))
 }
 
 fn read(job: &Job, layout: Layout, sink: &mut Sink<'_>) -> Result<(), IngestError> {

@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
     }
 }
 
-fn legacy<'a>(bytes: &'a [u8], senders: Senders) -> Result<EncodedTransaction<'a>, Fault> {
+fn legacy(bytes: &[u8], senders: Senders) -> Result<EncodedTransaction<'_>, Fault> {
     let mut fields = Items::whole(bytes, "")?;
     let nonce = fields.number("nonce")?;
     let price = fields.quantity("gasPrice")?;
@@ -126,7 +126,7 @@ fn legacy<'a>(bytes: &'a [u8], senders: Senders) -> Result<EncodedTransaction<'a
     let signature = signature(&mut fields, is_odd)?;
     let from = sender(senders, || Keccak256::digest(unsigned.finish()).into(), &signature)?;
     let fee = Fee::Price(price);
-    Ok(of(0, bytes, (nonce, from, fee, 0), call, (chain_id, price)))
+    Ok(of(0, bytes, (nonce, from, fee, 0), &call, (chain_id, price)))
 }
 
 fn typed<'a>(
@@ -169,17 +169,17 @@ fn typed<'a>(
     let signature = signature(&mut fields, is_odd)?;
     let from = sender(senders, || Keccak256::digest(unsigned.prefixed(&[kind])).into(), &signature)?;
     let price = fee.price(base_fee);
-    Ok(of(kind, bytes, (nonce, from, fee, blob_count), call, (Some(chain_id), price)))
+    Ok(of(kind, bytes, (nonce, from, fee, blob_count), &call, (Some(chain_id), price)))
 }
 
 fn of<'a>(
     kind: u8,
     bytes: &[u8],
     (nonce, from, fee, blob_count): (u64, [u8; 20], Fee, usize),
-    call: Call<'a>,
+    call: &Call<'a>,
     (chain_id, gas_price): (Option<U256>, U256),
 ) -> EncodedTransaction<'a> {
-    let Call { gas_limit, to, value, input } = call;
+    let Call { gas_limit, to, value, input } = *call;
     let hash = Keccak256::digest(bytes).into();
     let verified = VerifiedTransaction { hash, kind, from, to, nonce, blob_count, fee };
     EncodedTransaction { verified, chain_id, gas_price, gas_limit, value, input }
