@@ -15,6 +15,7 @@ mod cases_2_tables;
 mod cases_formats;
 mod classifier;
 mod core_prices;
+mod era;
 mod ethereum_etl;
 mod etherscan_originals;
 mod events;

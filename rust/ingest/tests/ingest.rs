@@ -1,5 +1,6 @@
 //! Readers of files as their users meet them. One binary, because linking takes longer than running.
 
+mod era;
 mod hostile;
 mod implied;
 mod laws;

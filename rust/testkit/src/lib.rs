@@ -1,9 +1,10 @@
 //! Helpers that tests of several crates share: small chains by hand, random ones, the same content in many
-//! segmentations, a brute-force oracle, and random input for readers. For development only; nothing that is shipped
-//! depends on it.
+//! segmentations, a brute-force oracle, history files, and random input for readers. For development only; nothing that is
+//! shipped depends on it.
 #![forbid(unsafe_code)]
 
 mod chainlet;
+pub mod era;
 mod followed;
 pub mod fuzz;
 mod labels;

@@ -24,6 +24,10 @@ pub enum Digest {
     ReceiptsRoot,
     /// The root over all withdrawals of a block.
     WithdrawalsRoot,
+    /// The hash of the list of ommers (uncles) of a block.
+    OmmersHash,
+    /// The root over the hashes and total difficulties of the blocks of a history file.
+    Accumulator,
     /// The hash of one transaction.
     TransactionHash,
     /// The commitment of a bitcoin block to its witnesses.
@@ -39,6 +43,8 @@ impl Digest {
             Self::TransactionsRoot => "transactions_root",
             Self::ReceiptsRoot => "receipts_root",
             Self::WithdrawalsRoot => "withdrawals_root",
+            Self::OmmersHash => "ommers_hash",
+            Self::Accumulator => "accumulator",
             Self::TransactionHash => "transaction_hash",
             Self::WitnessCommitment => "witness_commitment",
         }
@@ -50,6 +56,8 @@ impl Digest {
             Self::TransactionsRoot => "transactions root",
             Self::ReceiptsRoot => "receipts root",
             Self::WithdrawalsRoot => "withdrawals root",
+            Self::OmmersHash => "ommers hash",
+            Self::Accumulator => "accumulator root",
             Self::TransactionHash => "transaction hash",
             Self::WitnessCommitment => "witness commitment",
         }
@@ -59,7 +67,8 @@ impl Digest {
     const fn holder(self) -> &'static str {
         match self {
             Self::BlockHash | Self::TransactionHash => "the answer states",
-            Self::TransactionsRoot | Self::ReceiptsRoot | Self::WithdrawalsRoot => "the header has",
+            Self::TransactionsRoot | Self::ReceiptsRoot | Self::WithdrawalsRoot | Self::OmmersHash => "the header has",
+            Self::Accumulator => "the file has",
             Self::WitnessCommitment => "the coinbase transaction has",
         }
     }
@@ -70,6 +79,8 @@ impl Digest {
             Self::TransactionsRoot => "transactions are missing, changed or in another order",
             Self::ReceiptsRoot => "receipts are missing or changed",
             Self::WithdrawalsRoot => "withdrawals are missing or changed",
+            Self::OmmersHash => "ommers are missing or changed",
+            Self::Accumulator => "a header or a total difficulty is changed",
             Self::TransactionHash => "a field of the transaction is changed",
             Self::WitnessCommitment => "witnesses are missing or changed",
         }
@@ -217,7 +228,7 @@ impl Mismatch {
 /// };
 /// assert_eq!(
 ///     error.to_string(),
-///     "block 17,000,000: the receipts root of the answer is 0x1, the header has 0x2: receipts are missing or changed"
+///     "block 17,000,000: the computed receipts root is 0x1, the header has 0x2: receipts are missing or changed"
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -228,6 +239,15 @@ pub struct VerificationError {
     pub path: String,
     /// The difference.
     pub mismatch: Mismatch,
+}
+
+impl VerificationError {
+    /// The place and the difference, without the number of the block: for content whose number is not known.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let text = self.to_string();
+        text.split_once(": ").map_or(text.clone(), |(_, rest)| rest.to_owned())
+    }
 }
 
 impl fmt::Display for VerificationError {
@@ -251,7 +271,7 @@ impl fmt::Display for VerificationError {
                     write!(f, "{path}: ")?;
                 }
                 let (name, holder, cause) = (digest.name(), digest.holder(), digest.cause());
-                write!(f, "the {name} of the answer is {computed}, {holder} {stated}: {cause}")
+                write!(f, "the computed {name} is {computed}, {holder} {stated}: {cause}")
             }
         }
     }

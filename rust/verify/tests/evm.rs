@@ -129,7 +129,7 @@ fn empty_lists_in_a_full_block_are_refused() {
     let error = fails(&entry);
     assert_eq!((error.mismatch.code(), error.path.as_str()), ("transactions_root", ""));
     assert!(error.to_string().starts_with(
-        "block 2: the transactions root of the answer is \
+        "block 2: the computed transactions root is \
          0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421, the header has 0x"
     ));
 }

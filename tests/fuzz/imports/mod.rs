@@ -1,6 +1,7 @@
 //! Files of every kind, through the same door as those of people.
 
 mod columns;
+mod era;
 mod evm;
 mod forms;
 mod parquet;

@@ -9,6 +9,7 @@ mod bitcoin_json;
 mod blockchair;
 mod cryo;
 mod documents;
+mod era;
 mod ethereum_etl;
 mod etherscan;
 mod etherscan_web;
@@ -159,5 +160,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &tron_node::TronNode,
     &tron_trc20::TronTrc20,
     &bitcoin_blocks::BitcoinBlocks,
+    &era::Era1,
+    &era::Ere,
     &holder_snapshot::HolderSnapshot,
 ];

@@ -56,6 +56,21 @@ const UNREAD: &[(usize, &[u8], &str)] = &[
     (0, b"Rar!\x1a\x07", "is a RAR archive: unpack it first"),
     (0, b"\x04\x22\x4d\x18", "is an LZ4 archive: unpack it first"),
     (0, b"\xff\x06\0\0sNaPpY", "is a snappy archive: unpack it first"),
+    (
+        0,
+        b"e2\0\0\0\0\0\0\x01\0",
+        "is a history file of the beacon chain (era): take those of the execution layer (era1, ere)",
+    ),
+    (
+        0,
+        b"e2\0\0\0\0\0\0\x02\0",
+        "is a history file of the beacon chain (era): take those of the execution layer (era1, ere)",
+    ),
+    (
+        0,
+        b"e2\0\0\0\0\0\0\x03\x01",
+        "is a history file with proofs in its headers (e2hs): take the era1 or ere file of the same blocks",
+    ),
     (257, b"ustar", "is a tar archive: unpack it first"),
     (0, b"SQLite format 3\0", "is an SQLite database: export its tables as CSV"),
     (0, b"ARROW1", "is an Arrow IPC file: write it as Parquet"),

@@ -1,4 +1,5 @@
-//! Blocks of Ethereum and BSC, as `eth_getBlockByNumber` and `eth_getBlockReceipts` return them.
+//! Blocks of Ethereum and BSC, as `eth_getBlockByNumber` and `eth_getBlockReceipts` return them, and as canonical bytes
+//! ([`encoded`]).
 //!
 //! The hash of a block covers its header, and roots in the header cover transactions, receipts and withdrawals. Both
 //! chains have the same forms, by dates of their own. System transactions of BSC are legacy ones with a gas price of zero.
@@ -22,7 +23,9 @@
 //! The proof of work and the votes of validators, by which a chain chooses a header, are not verified: see the crate's docs.
 //! Signatures in authorizations of type 4 are covered by the transaction's hash, but their signers are not recovered.
 
+mod blob_fee;
 mod block;
+pub mod encoded;
 mod header;
 mod logs;
 mod place;

@@ -13,7 +13,7 @@ use crate::mismatch::{Fault, Mismatch, Rule};
 use crate::rlp::List;
 
 /// The gas of one blob (EIP-4844).
-const GAS_PER_BLOB: u64 = 131_072;
+pub(super) const GAS_PER_BLOB: u64 = 131_072;
 
 /// A bloom filter of 2,048 bits.
 pub(super) struct Bloom(pub(super) Box<[u8; 256]>);
@@ -32,13 +32,13 @@ impl Bloom {
         })
     }
 
-    fn insert(&mut self, entry: &[u8]) {
+    pub(super) fn insert(&mut self, entry: &[u8]) {
         for (byte, bit) in Self::positions(entry) {
             self.0[byte] |= bit;
         }
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         for (byte, more) in self.0.iter_mut().zip(other.0.iter()) {
             *byte |= more;
         }
@@ -60,6 +60,16 @@ pub(super) struct Totals {
 impl Totals {
     pub(super) fn new() -> Self {
         Self { gas: 0, log_count: 0, bloom: Bloom::empty() }
+    }
+
+    /// Takes the sum of gas up to the next receipt, and returns the gas of that one.
+    pub(super) fn add_gas(&mut self, cumulative: u64) -> Result<u64, Fault> {
+        let gas = cumulative.checked_sub(self.gas).ok_or_else(|| {
+            let expected = format!("at least {}, the sum before it", self.gas);
+            Fault::value("cumulativeGasUsed", Rule::Derived, cumulative.to_string(), expected)
+        })?;
+        self.gas = cumulative;
+        Ok(gas)
     }
 }
 
@@ -107,11 +117,7 @@ pub(super) fn read(
     check_hash(receipt, "transactionHash", *transaction.hash().as_bytes(), "the transaction at this position")?;
     check_kind(receipt, transaction)?;
     let cumulative = number(receipt, "cumulativeGasUsed")?;
-    let gas = cumulative.checked_sub(totals.gas).ok_or_else(|| {
-        let expected = format!("at least {}, the sum before it", totals.gas);
-        Fault::value("cumulativeGasUsed", Rule::Derived, cumulative.to_string(), expected)
-    })?;
-    totals.gas = cumulative;
+    let gas = totals.add_gas(cumulative)?;
     check_derived(header, transaction, receipt, gas)?;
     let mut bloom = Bloom::empty();
     let mut logs = List::default();

@@ -26,21 +26,31 @@ pub enum Senders {
 
 /// The fields of a fee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fee {
+pub(super) enum Fee {
     Price(U256),
     Dynamic { max: U256, priority: U256 },
+}
+
+impl Fee {
+    /// The price that each unit of gas costs, given the base fee of the block.
+    pub(super) fn price(self, base_fee: Option<U256>) -> U256 {
+        match self {
+            Self::Price(price) => price,
+            Self::Dynamic { max, priority } => max.min(base_fee.unwrap_or_default().saturating_add(priority)),
+        }
+    }
 }
 
 /// A transaction whose fields have the stated hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedTransaction {
-    hash: [u8; 32],
+    pub(super) hash: [u8; 32],
     pub(super) kind: u8,
     pub(super) from: [u8; 20],
     pub(super) to: Option<[u8; 20]>,
     pub(super) nonce: u64,
     pub(super) blob_count: usize,
-    fee: Fee,
+    pub(super) fee: Fee,
 }
 
 impl VerifiedTransaction {
@@ -62,12 +72,21 @@ impl VerifiedTransaction {
         self.from
     }
 
+    /// The recipient; `None` where a contract is created.
+    #[must_use]
+    pub const fn to(&self) -> Option<[u8; 20]> {
+        self.to
+    }
+
+    /// The counter of the sender.
+    #[must_use]
+    pub const fn nonce(&self) -> u64 {
+        self.nonce
+    }
+
     /// The price that each unit of gas costs, given the base fee of the block.
     pub(super) fn gas_price(&self, base_fee: Option<U256>) -> U256 {
-        match self.fee {
-            Fee::Price(price) => price,
-            Fee::Dynamic { max, priority } => max.min(base_fee.unwrap_or_default().saturating_add(priority)),
-        }
+        self.fee.price(base_fee)
     }
 }
 
