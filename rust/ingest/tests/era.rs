@@ -434,7 +434,7 @@ fn file_of_the_beacon_chain_is_named() {
     assert!(refused("mainnet-00001-40cf2f3c.e2hs", &with_proofs).contains("(e2hs)"));
 }
 
-/// Skipping keeps what stood before a broken block, and claims nothing.
+/// Skipping keeps the blocks before a broken one, and claims nothing.
 #[test]
 fn broken_block_that_is_skipped_leaves_no_claim() {
     let files = encoded(&blocks(FIRST, Outcomes::Status));

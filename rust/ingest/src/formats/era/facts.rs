@@ -81,7 +81,7 @@ pub(super) fn convert(
     Ok(content)
 }
 
-/// Refuses a transaction that was signed for another chain. Zero stands for none.
+/// Refuses a transaction that was signed for another chain. Zero means none.
 fn check_chain(chain: Chain, index: usize, transaction: &EncodedTransaction<'_>) -> Result<(), FieldError> {
     let Some(id) = transaction.chain_id().filter(|id| !id.is_zero()) else { return Ok(()) };
     if Chain::from_caip2(&format!("eip155:{id}")) == Some(chain) {

@@ -94,7 +94,7 @@ fn read(chain: Chain, expected: Option<u64>, bytes: &[u8]) -> Result<EncodedHead
     fields.bytes("extraData")?;
     fields.fixed::<32>("mixHash")?;
     fields.fixed::<8>("nonce")?;
-    let later = Later::read(fields)?;
+    let later = ForkFields::read(fields)?;
     if let Some(expected) = expected.filter(|expected| number != *expected) {
         let expected = format!("{expected}, the number of its place");
         return Err(Fault::value("number", Rule::Block, number.to_string(), expected));
@@ -118,13 +118,13 @@ fn read(chain: Chain, expected: Option<u64>, bytes: &[u8]) -> Result<EncodedHead
 
 /// The fields that forks added.
 #[derive(Default)]
-struct Later {
+struct ForkFields {
     base_fee_per_gas: Option<U256>,
     withdrawals_root: Option<[u8; 32]>,
     excess_blob_gas: Option<u64>,
 }
 
-impl Later {
+impl ForkFields {
     fn read(mut fields: Items<'_>) -> Result<Self, Fault> {
         let mut count = 0;
         let mut rest = fields.clone();
