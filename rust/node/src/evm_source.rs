@@ -1,12 +1,11 @@
 //! Blocks of an EVM node by JSON-RPC: blocks by number, receipts and traces by the hash of the block.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
 use headwater_types::{BlockHash, Chain, Family};
 use serde_json::{Value, json};
 
+use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
 use crate::source::{FetchedBlocks, Source};
 use crate::transport::Provider;
@@ -23,49 +22,19 @@ const TRACES: [&str; 2] = ["trace_block", "debug_traceBlockByHash"];
 #[derive(Debug)]
 pub(crate) struct EvmSource {
     chain: Chain,
-    /// Calls of one request, as far as providers take them.
-    batch: AtomicUsize,
+    batches: Batches,
 }
 
 impl EvmSource {
     pub fn new(chain: Chain) -> Self {
-        Self { chain, batch: AtomicUsize::new(FIRST_BATCH) }
-    }
-
-    /// Calls a method many times, in requests of a size that the provider takes.
-    fn many(
-        &self,
-        provider: &Provider,
-        method: &str,
-        calls: Vec<Value>,
-        cancel: &Cancel,
-    ) -> Result<Vec<Value>, CallError> {
-        let mut answers = Vec::with_capacity(calls.len());
-        let mut open = calls.as_slice();
-        while !open.is_empty() {
-            let size = self.batch.load(Ordering::Relaxed).min(open.len());
-            match provider.batch(method, open[..size].to_vec(), cancel) {
-                Ok(some) => {
-                    for answer in some {
-                        answers.push(answer?);
-                    }
-                    open = &open[size..];
-                    self.batch.fetch_max((size + size / 4 + 1).min(MAX_BATCH), Ordering::Relaxed);
-                }
-                Err(CallError::TooMuch(_) | CallError::Malformed(_) | CallError::Failed(_)) if size > 1 => {
-                    self.batch.store(size / 2, Ordering::Relaxed);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(answers)
+        Self { chain, batches: Batches::new(FIRST_BATCH, MAX_BATCH) }
     }
 
     /// Returns the receipts of blocks, by the hash of the block.
     fn receipts(&self, provider: &Provider, blocks: &[Value], cancel: &Cancel) -> Result<Vec<Value>, CallError> {
         if !provider.lacks("eth_getBlockReceipts") {
-            let calls = blocks.iter().map(|block| json!([block["hash"]])).collect();
-            match self.many(provider, "eth_getBlockReceipts", calls, cancel) {
+            let calls: Vec<Value> = blocks.iter().map(|block| json!([block["hash"]])).collect();
+            match self.batches.call(provider, "eth_getBlockReceipts", &calls, cancel) {
                 Err(CallError::NoMethod(_)) => {}
                 outcome => return outcome,
             }
@@ -76,7 +45,8 @@ impl EvmSource {
             transactions.into_iter().flatten().map(|transaction| json!([transaction["hash"]])).collect()
         };
         let of_block = |block: &Value| {
-            let receipts = self.many(provider, "eth_getTransactionReceipt", hashes(block), cancel)?;
+            let receipts: Vec<Value> =
+                self.batches.call(provider, "eth_getTransactionReceipt", &hashes(block), cancel)?;
             match receipts.iter().any(Value::is_null) {
                 true => Err(CallError::Missing(format!("receipts of block {}", block["number"]))),
                 false => Ok(Value::from(receipts)),
@@ -139,8 +109,8 @@ impl Source for EvmSource {
         (first, last): (u64, u64),
         cancel: &Cancel,
     ) -> Result<FetchedBlocks, FetchError> {
-        let calls = (first..=last).map(|number| json!([format!("{number:#x}"), true])).collect();
-        let blocks = self.many(provider, "eth_getBlockByNumber", calls, cancel)?;
+        let calls: Vec<Value> = (first..=last).map(|number| json!([format!("{number:#x}"), true])).collect();
+        let blocks: Vec<Value> = self.batches.call(provider, "eth_getBlockByNumber", &calls, cancel)?;
         if let Some((number, _)) = (first..).zip(&blocks).find(|(_, block)| block.is_null()) {
             return Err(CallError::Missing(format!("block {number}")).into());
         }
@@ -200,13 +170,14 @@ impl EvmSource {
         (first, last): (u64, u64),
         cancel: &Cancel,
     ) -> Result<FetchedBlocks, FetchError> {
-        let calls = (first..=last).map(|number| json!([format!("{number:#x}"), false])).collect();
-        let blocks = self.many(provider, "eth_getBlockByNumber", calls, cancel)?;
+        let calls: Vec<Value> = (first..=last).map(|number| json!([format!("{number:#x}"), false])).collect();
+        let blocks: Vec<Value> = self.batches.call(provider, "eth_getBlockByNumber", &calls, cancel)?;
         let calls = (first..).zip(&blocks).map(|(number, block)| match method {
             "trace_block" => json!([format!("{number:#x}")]),
             _ => json!([block["hash"], {"tracer": "callTracer", "timeout": "60s"}]),
         });
-        let answers = self.many(provider, method, calls.collect(), cancel)?;
+        let calls: Vec<Value> = calls.collect();
+        let answers: Vec<Value> = self.batches.call(provider, method, &calls, cancel)?;
         let mut fetched = FetchedBlocks { complete: vec![CoverageTable::Traces], ..FetchedBlocks::default() };
         for ((number, block), answer) in (first..).zip(&blocks).zip(answers) {
             let hash = block["hash"].as_str().and_then(|text| BlockHash::parse(Family::Evm, text).ok());
