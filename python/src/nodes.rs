@@ -7,6 +7,7 @@ use headwater_node::{
     HistoryOptions, HistoryProgress, HistoryState, NodeError, Providers, Traces, compare_balances, known_providers,
     load_history,
 };
+use headwater_state::causes;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -105,5 +106,5 @@ fn failed(py: Python<'_>, error: &NodeError) -> PyErr {
         NodeError::NoProvider { .. } | NodeError::Branches { .. } => "Unavailable",
         NodeError::Address { .. } | NodeError::Range(_) => "InvalidInput",
     };
-    raise(py, class, &error.to_string(), None, None)
+    raise(py, class, &causes(error), None, None)
 }

@@ -141,7 +141,7 @@ pub enum NodeError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// A file beside the store failed.
-    #[error("cannot write {file}: {source}")]
+    #[error("cannot write {file}")]
     Io {
         /// The file.
         file: String,

@@ -314,7 +314,7 @@ impl Load<'_> {
     fn pass(&mut self, what: &'static str, ranges: &[(u64, u64)], fetch: &Fetch<'_>) -> Result<PassOutcome, NodeError> {
         let (pieces, total) = (pieces(ranges), count(ranges));
         let linked = LinkCheck { snapshot: self.writer.snapshot(), chain: self.options.chain, ranges, fetch };
-        let providers = self.providers;
+        let (providers, cancel) = (self.providers, self.cancel);
         let queue = Queue::default();
         let mut passed = PassOutcome::default();
         let ask = |range| providers.ask(range, |provider| linked.fetch(provider, range));
@@ -338,15 +338,15 @@ impl Load<'_> {
                     break;
                 }
                 if gathered.content.len() >= COMMIT_BYTES || gathered.blocks >= COMMIT_BLOCKS {
-                    outcome = self.commit(std::mem::take(&mut gathered));
+                    outcome = self.commit(std::mem::take(&mut gathered), cancel);
                 }
                 let movements = movements(self.writer, self.options.chain).saturating_sub(self.movements_before);
                 let PassOutcome { blocks: done, transactions, .. } = passed;
                 self.progress.update(HistoryState { what, done, total, transactions, movements });
             }
             queue.stop();
-            // What was verified before a failure is kept.
-            self.commit(gathered).and(outcome)
+            // What was verified before a failure or a stop is kept.
+            self.commit(gathered, &Cancel::new()).and(outcome)
         })?;
         Ok(passed)
     }
@@ -371,20 +371,20 @@ impl Load<'_> {
     }
 
     /// Commits what was gathered: its facts by the reader of such files, then the ranges that are complete.
-    fn commit(&mut self, gathered: PendingCommit) -> Result<(), NodeError> {
+    fn commit(&mut self, gathered: PendingCommit, cancel: &Cancel) -> Result<(), NodeError> {
         let Some((first, last)) = gathered.range else { return Ok(()) };
         if !gathered.content.is_empty() {
-            self.read((first, last), &gathered.content)?;
+            self.read((first, last), &gathered.content, cancel)?;
         }
         let mut batch = Batch::new(self.options.chain);
         batch.claims = gathered.claims;
-        let report = self.writer.commit(batch, self.cancel)?;
+        let report = self.writer.commit(batch, cancel)?;
         self.generation = Some(report.generation);
         Ok(())
     }
 
     /// Reads answers as a file of them.
-    fn read(&mut self, (first, last): (u64, u64), content: &[u8]) -> Result<(), NodeError> {
+    fn read(&mut self, (first, last): (u64, u64), content: &[u8], cancel: &Cancel) -> Result<(), NodeError> {
         let file = self.spool.write(&self.source.file_name(first, last), content)?;
         let reading = Options {
             chain: Some(self.options.chain),
@@ -393,7 +393,7 @@ impl Load<'_> {
             ..Options::default()
         };
         let as_ingest = AsIngest { progress: self.progress };
-        ingest(std::slice::from_ref(&file), &reading, self.writer, &as_ingest, self.cancel)?;
+        ingest(std::slice::from_ref(&file), &reading, self.writer, &as_ingest, cancel)?;
         self.spool.remove(&file)
     }
 }

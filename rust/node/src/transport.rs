@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headwater_ledger::Cancel;
+use percent_encoding::percent_decode_str;
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -92,7 +94,9 @@ impl Provider {
         };
         let (scheme, rest) = url.split_once("://").ok_or_else(refused)?;
         let (login, rest) = match rest.split_once('@') {
-            Some((login, rest)) if !login.contains('/') => (Some(login.to_owned()), rest),
+            Some((login, rest)) if !login.contains('/') => {
+                (Some(percent_decode_str(login).decode_utf8_lossy().into_owned()), rest)
+            }
             _ => (None, rest),
         };
         let host = rest.split('/').next().unwrap_or_default();

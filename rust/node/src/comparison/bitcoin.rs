@@ -4,6 +4,7 @@ use headwater_ingest::bitcoin::read_script;
 use headwater_ledger::facts::OutPoint;
 use headwater_ledger::read::{Posting, Scan, Transaction};
 use headwater_types::{Address, Family};
+use headwater_verify::bitcoin::satoshis;
 use serde_json::{Value, json};
 
 use super::{ComparisonReport, Difference, Run};
@@ -81,7 +82,7 @@ fn unspent(run: &Run<'_>, address: &Address) -> Result<Vec<Unspent>, NodeError> 
 
 /// Compares amount and script of an output.
 fn compare_output(output: &Unspent, answer: &Value) -> Option<Difference> {
-    let satoshis = answer["value"].as_f64().and_then(satoshis);
+    let satoshis = answer["value"].as_f64().and_then(|value| satoshis(value).ok());
     let script = answer.pointer("/scriptPubKey/hex").and_then(Value::as_str);
     // An address has outputs of more than one form: those to its key are its own as well.
     let bytes = script.and_then(|text| hex::decode(text).ok());
@@ -103,14 +104,6 @@ fn compare_output(output: &Unspent, answer: &Value) -> Option<Difference> {
         store: output.amount.to_string(),
         node: if is_owner { shown } else { format!("{shown} of the script {}", script.unwrap_or("?")) },
     })
-}
-
-/// Returns the satoshis of an amount in bitcoin. All amounts below the limit of coins are exact in a double.
-fn satoshis(bitcoin: f64) -> Option<u64> {
-    const COINS: f64 = 21e6;
-    let satoshis = (bitcoin * 1e8).round();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2.1e15, and not negative")]
-    (0.0..=COINS).contains(&bitcoin).then_some(satoshis as u64)
 }
 
 #[cfg(test)]
