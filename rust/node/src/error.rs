@@ -32,7 +32,7 @@ pub enum CallError {
     /// The connection failed or was cut, or the provider reports a failure of its own.
     #[error("{0}")]
     Failed(String),
-    /// No connection is made: nothing listens at the address. Fewer calls at once are no remedy.
+    /// Nothing listens at the address. Fewer calls at once do not help.
     #[error("{0}")]
     Unreachable(String),
     /// The answer is not that of such a node.

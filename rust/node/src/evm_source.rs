@@ -47,10 +47,10 @@ impl EvmSource {
         let of_block = |block: &Value| {
             let receipts: Vec<Value> =
                 self.batches.call(provider, "eth_getTransactionReceipt", &hashes(block), cancel)?;
-            match receipts.iter().any(Value::is_null) {
-                true => Err(CallError::Missing(format!("receipts of block {}", block["number"]))),
-                false => Ok(Value::from(receipts)),
+            if receipts.iter().any(Value::is_null) {
+                return Err(CallError::Missing(format!("receipts of block {}", block["number"])));
             }
+            Ok(Value::from(receipts))
         };
         blocks.iter().map(of_block).collect()
     }

@@ -22,12 +22,12 @@ use crate::queue::Queue;
 use crate::score_card::ProviderSummary;
 use crate::score_file;
 use crate::source::{FetchedBlocks, Source};
-use crate::spool::Spool;
+use crate::spool::{Spool, remove};
 use crate::transport::Provider;
 use crate::tron_source::TronSource;
 
 /// Blocks of one piece of work.
-const PIECE: u64 = 10;
+const PIECE: u32 = 10;
 /// A commit is made once so many bytes of answers, or so many blocks, are gathered.
 const COMMIT_BYTES: usize = 64 << 20;
 const COMMIT_BLOCKS: u64 = 5_000;
@@ -263,7 +263,7 @@ fn count(ranges: &[(u64, u64)]) -> u64 {
 /// Divides ranges into pieces of work.
 fn pieces(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let of_range = |&(first, last): &(u64, u64)| {
-        (first..=last).step_by(PIECE as usize).map(move |begin| (begin, last.min(begin + PIECE - 1)))
+        (first..=last).step_by(PIECE as usize).map(move |begin| (begin, last.min(begin + u64::from(PIECE) - 1)))
     };
     ranges.iter().flat_map(of_range).collect()
 }
@@ -394,7 +394,7 @@ impl Load<'_> {
         };
         let as_ingest = AsIngest { progress: self.progress };
         ingest(std::slice::from_ref(&file), &reading, self.writer, &as_ingest, cancel)?;
-        self.spool.remove(&file)
+        remove(&file)
     }
 }
 
@@ -421,7 +421,7 @@ impl LinkCheck<'_> {
     /// those before and behind it.
     fn fetch(&self, provider: &Provider, (first, last): (u64, u64)) -> Result<FetchedBlocks, FetchError> {
         let mut fetched = (self.fetch)(provider, (first, last))?;
-        fetched.provider = provider.name().to_owned();
+        provider.name().clone_into(&mut fetched.provider);
         for (number, hash) in (first..).zip(&fetched.hashes) {
             self.compare(number, *hash)?;
         }

@@ -22,7 +22,10 @@ impl Providers {
     /// # Errors
     /// When there is none, or one is not the address of a web server.
     pub fn new(urls: &[String], rate: Option<f64>) -> Result<Self, NodeError> {
-        let all = urls.iter().map(|url| Provider::new(url, rate)).collect::<Result<Vec<_>, _>>()?;
+        let mut all = urls.iter().map(|url| Provider::new(url, rate)).collect::<Result<Vec<_>, _>>()?;
+        if all.len() > 1 {
+            all = all.into_iter().map(Provider::with_peers).collect();
+        }
         if all.is_empty() {
             return Err(NodeError::Address { text: String::new() });
         }

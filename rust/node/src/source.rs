@@ -49,7 +49,7 @@ pub(crate) trait Source: Sync {
     }
 }
 
-/// FetchedBlocks blocks.
+/// Blocks of a provider, verified.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FetchedBlocks {
     /// The answers as a file would have them.

@@ -28,8 +28,9 @@ impl Spool {
         fs::write(&file, content).map_err(|source| NodeError::Io { file: file.display().to_string(), source })?;
         Ok(file)
     }
+}
 
-    pub fn remove(&self, file: &Path) -> Result<(), NodeError> {
-        fs::remove_file(file).map_err(|source| NodeError::Io { file: file.display().to_string(), source })
-    }
+/// Removes a file that was read.
+pub(crate) fn remove(file: &Path) -> Result<(), NodeError> {
+    fs::remove_file(file).map_err(|source| NodeError::Io { file: file.display().to_string(), source })
 }

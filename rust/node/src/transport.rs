@@ -9,7 +9,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use headwater_ledger::Cancel;
 use percent_encoding::percent_decode_str;
-use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ use crate::error::{CallError, NodeError};
 use crate::score_card::ScoreCard;
 
 /// The longest time of one request, from its first byte sent to the last byte read.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The longest time until a connection is made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer.
@@ -33,7 +32,7 @@ const TRIES: u32 = 6;
 /// The first wait between two tries; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait, whatever a provider asks for.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 /// The time between two looks at the cancel token while waiting.
 const STEP: Duration = Duration::from_millis(50);
 
@@ -43,6 +42,8 @@ pub struct Provider {
     url: String,
     name: String,
     login: Option<String>,
+    /// True if other providers are asked for the same.
+    has_peers: bool,
     agent: Agent,
     budget: Budget,
     card: Mutex<ScoreCard>,
@@ -114,11 +115,17 @@ impl Provider {
             url: format!("{scheme}://{}", rest.trim_end_matches('/')),
             name: host.to_owned(),
             login,
+            has_peers: false,
             agent: config.into(),
             budget: Budget::new(rate),
             card: Mutex::default(),
             number: AtomicU64::new(1),
         })
+    }
+
+    /// The same, beside other providers that are asked for the same.
+    pub(crate) fn with_peers(self) -> Self {
+        Self { has_peers: true, ..self }
     }
 
     /// Its host and port. Paths and logins hold keys, and are never shown.
@@ -223,7 +230,9 @@ impl Provider {
                 }
                 _ => wait,
             };
-            if tried >= TRIES || !error.passes() {
+            // Where nothing listens, another provider has the answer sooner.
+            let is_over = self.has_peers && matches!(error, CallError::Unreachable(_));
+            if tried >= TRIES || is_over || !error.passes() {
                 return Err(error);
             }
             pause(asked_for, cancel)?;
@@ -234,11 +243,12 @@ impl Provider {
 
     /// Returns the header with the login or key of the caller.
     fn authority(&self) -> Option<(&'static str, String)> {
-        self.login.as_ref().map(|login| match login.contains(':') {
-            true => ("Authorization", format!("Basic {}", STANDARD.encode(login))),
-            // A login without a password is a key, as TronGrid takes it.
-            false => ("TRON-PRO-API-KEY", login.clone()),
-        })
+        let login = self.login.as_ref()?;
+        if login.contains(':') {
+            return Some(("Authorization", format!("Basic {}", STANDARD.encode(login))));
+        }
+        // A login without a password is a key, as TronGrid takes it.
+        Some(("TRON-PRO-API-KEY", login.clone()))
     }
 
     /// Describes a connection that failed. Paths and logins hold keys.

@@ -1,6 +1,6 @@
 //! Balances of EVM accounts and tokens, and supplies of tokens, by the state of a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_ledger::read::{Coverage, CoverageTable, uncovered};
 use headwater_types::{Address, Amount, Asset, Balance};
@@ -33,15 +33,13 @@ pub(super) fn compare(
     if !with_tokens {
         report.leave_out("balances of tokens: token transfers are not held for all blocks");
     }
-    let mut tokens = BTreeMap::new();
+    let mut tokens = BTreeSet::new();
     for (place, some) in sample.chunks(ACCOUNTS).enumerate() {
         let mut held = Vec::new();
         for address in some {
             held.extend(balances(run, address, with_coin, with_tokens)?);
         }
-        for balance in held.iter().filter(|balance| balance.asset != Asset::Native) {
-            tokens.entry(balance.asset).or_insert(());
-        }
+        tokens.extend(held.iter().map(|balance| balance.asset).filter(|asset| *asset != Asset::Native));
         let calls: Vec<Call> = held.iter().map(Call::of_balance).collect();
         let answers = state(run, &calls)?;
         for (balance, answer) in held.iter().zip(answers) {
@@ -49,13 +47,13 @@ pub(super) fn compare(
                 Some((base, now)) => report.count(difference(balance, base, now)),
                 None => report.leave_out(format!(
                     "the token {}: it answers no balance",
-                    balance.asset.contract().map(|contract| contract.to_string()).unwrap_or_default()
+                    balance.asset.contract().map(ToString::to_string).unwrap_or_default()
                 )),
             }
         }
         (run.progress)(((place + 1) * ACCOUNTS).min(sample.len()) as u64, sample.len() as u64);
     }
-    supplies(run, tokens.into_keys().collect(), report)
+    supplies(run, &tokens.into_iter().collect::<Vec<_>>(), report)
 }
 
 /// Returns what the store holds of an account: the native coin, and tokens with whole amounts.
@@ -70,13 +68,13 @@ fn balances(
     let wanted = holdings.filter(|holding| match holding.asset {
         Asset::Native => with_coin,
         // A history that begins with stated balances is compared as a whole history would be.
-        asset => with_tokens && run.ledger.opening(run.chain, &asset).is_none(),
+        asset @ Asset::Token(_) => with_tokens && run.ledger.opening(run.chain, &asset).is_none(),
     });
     Ok(wanted.map(|held| HeldBalance { address: *address, asset: held.asset, balance: held.balance }).collect())
 }
 
 /// Compares the supply of tokens: what left the zero address, less what went there.
-fn supplies(run: &Run<'_>, tokens: Vec<Asset>, report: &mut ComparisonReport) -> Result<(), NodeError> {
+fn supplies(run: &Run<'_>, tokens: &[Asset], report: &mut ComparisonReport) -> Result<(), NodeError> {
     let zero = Address::from_key(run.chain.family(), headwater_types::Network::Mainnet, &[0; 20]);
     let account = match zero {
         Some(zero) => run.ledger.account(run.chain, &zero)?,
@@ -91,7 +89,7 @@ fn supplies(run: &Run<'_>, tokens: Vec<Asset>, report: &mut ComparisonReport) ->
         let calls: Vec<Call> = some.iter().filter_map(|token| Call::of_supply(*token)).collect();
         let answers = state(run, &calls)?;
         for (token, answer) in some.iter().zip(answers) {
-            let contract = token.contract().map(|contract| contract.to_string()).unwrap_or_default();
+            let contract = token.contract().map(ToString::to_string).unwrap_or_default();
             let Some((base, now)) = answer else {
                 report.leave_out(format!("the token {contract}: it answers no supply"));
                 continue;

@@ -166,10 +166,7 @@ fn difference(held: &HeldBalance, base: Amount, now: Amount) -> Option<Differenc
     if before.is_some() && before == after {
         return None;
     }
-    let contract = match held.asset {
-        Asset::Native => None,
-        asset => asset.contract().map(|contract| contract.to_string()),
-    };
+    let contract = held.asset.contract().map(ToString::to_string);
     Some(Difference {
         address: held.address.to_string(),
         what: "balance",
