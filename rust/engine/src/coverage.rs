@@ -3,6 +3,8 @@
 //!
 //! An empty answer reads as "nothing happened". Of a chain without rows and labels it would only mean "nothing was loaded".
 
+use std::ops::Range;
+
 use headwater_ledger::Ledger;
 use headwater_ledger::read::{Coverage, CoverageTable};
 use headwater_types::{Chain, TimeWindow};
@@ -173,39 +175,54 @@ pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, window: TimeWindow, warnin
         let message = format!("no loaded source of {chain} covers {words} completely: the answer may lack some");
         warnings.add("partial_data", None, message);
     }
-    for kind in CoverageKind::ALL {
-        warn_of_gaps(ledger, chain, coverage, (kind.table(), window), warnings);
+    warn_of_gaps(ledger, chain, coverage, window, warnings);
+}
+
+/// Warns of blocks of which some kinds of data are missing, as far as the window touches them: once for kinds that lack the
+/// same blocks.
+fn warn_of_gaps(ledger: &dyn Ledger, chain: Chain, coverage: &Coverage, window: TimeWindow, warnings: &mut Warnings) {
+    let mut lacking: Vec<(Vec<(u64, u64)>, Vec<&str>)> = Vec::new();
+    for table in CoverageKind::ALL.map(CoverageKind::table) {
+        let gaps = coverage.gaps(chain, table);
+        let touched = &gaps[touched(ledger, chain, &gaps, window)];
+        match lacking.iter_mut().find(|(ranges, _)| ranges == touched) {
+            _ if touched.is_empty() => {}
+            Some((_, kinds)) => kinds.push(table.words()),
+            None => lacking.push((touched.to_vec(), vec![table.words()])),
+        }
+    }
+    for (ranges, kinds) in lacking {
+        let (first, last) = ranges[0];
+        let others = match ranges.len() - 1 {
+            0 => String::new(),
+            1 => " and of 1 other range".to_owned(),
+            more => format!(" and of {more} other ranges"),
+        };
+        let message = format!(
+            "the store lacks {} of {chain} for blocks {first} to {last}{others}: the answer may lack what happened there; \
+             `headwater ingest` of these blocks fills the gap",
+            kinds.join(", "),
+        );
+        warnings.add_counted("gap", message, ranges.len() as u64);
     }
 }
 
-/// Warns of blocks of which one kind of data is missing, as far as the window touches them.
-fn warn_of_gaps(
-    ledger: &dyn Ledger,
-    chain: Chain,
-    coverage: &Coverage,
-    (table, window): (CoverageTable, TimeWindow),
-    warnings: &mut Warnings,
-) {
-    let gaps = coverage.gaps(chain, table);
-    let touched: Vec<&(u64, u64)> = gaps.iter().filter(|gap| touches(ledger, chain, **gap, window)).collect();
-    let Some((first, last)) = touched.first() else { return };
-    let others = match touched.len() - 1 {
-        0 => String::new(),
-        1 => " and of 1 other range".to_owned(),
-        more => format!(" and of {more} other ranges"),
-    };
-    let message = format!(
-        "the store lacks {} of {chain} for blocks {first} to {last}{others}: the answer may lack what happened there; \
-         `headwater ingest` of these blocks fills the gap",
-        table.words(),
-    );
-    warnings.add_counted("gap", message, touched.len() as u64);
-}
-
-/// Returns whether a gap may hold blocks of a window. A gap whose ends have no known time may.
-fn touches(ledger: &dyn Ledger, chain: Chain, (first, last): (u64, u64), window: TimeWindow) -> bool {
+/// Returns the places of the gaps that may hold blocks of a window: those between the ones that end before it and the ones
+/// that begin after it. A gap whose ends have no known time may hold some.
+fn touched(ledger: &dyn Ledger, chain: Chain, gaps: &[(u64, u64)], window: TimeWindow) -> Range<usize> {
+    if window == TimeWindow::ALL {
+        return 0..gaps.len();
+    }
     let time = |number: Option<u64>| ledger.block(chain, number?).ok()?.map(|block| block.time);
-    let is_over = || time(last.checked_add(1)).is_some_and(|after| window.start().is_some_and(|start| after < start));
-    let is_to_come = || time(first.checked_sub(1)).is_some_and(|before| window.end().is_some_and(|end| before > end));
-    window == TimeWindow::ALL || !(is_over() || is_to_come())
+    let is_over = |gap: &(u64, u64)| {
+        let after = time(gap.1.checked_add(1));
+        after.is_some_and(|after| window.start().is_some_and(|start| after < start))
+    };
+    let is_to_come = |gap: &(u64, u64)| {
+        let before = time(gap.0.checked_sub(1));
+        before.is_some_and(|before| window.end().is_some_and(|end| before > end))
+    };
+    let first = gaps.partition_point(is_over);
+    let end = gaps.partition_point(|gap| !is_to_come(gap));
+    first..end.max(first)
 }

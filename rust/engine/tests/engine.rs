@@ -18,6 +18,7 @@ mod events;
 mod events_laws;
 mod exposure;
 mod feeds;
+mod gaps;
 mod holders_at_scale;
 mod hubs;
 mod labels;
