@@ -62,7 +62,7 @@ class NodeReport(_load.Notes):
     seconds : float
         Time of the load.
     notes : list of str
-        Sentences for people: what is missing or not verified, and which providers were put aside.
+        Sentences for people: what is missing or not verified, and which providers are no longer asked.
     frame : polars.DataFrame
         One row per provider, as :func:`headwater.providers` gives them.
 
@@ -167,7 +167,7 @@ def ingest_rpc(
 ) -> NodeReport:
     """Load blocks from nodes into a store, as ``headwater ingest --rpc`` does.
 
-    Every block is verified against its hash, and a provider whose answer does not fit is put aside. Only blocks that the
+    Every block is verified against its hash, and a provider whose answer does not fit is not asked again. Only blocks that the
     store does not hold verified are asked for: the same call continues a load that was stopped, and fills gaps.
 
     Parameters

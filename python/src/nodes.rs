@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use headwater_ledger::{Cancel, Store};
 use headwater_node::{
-    HistoryOptions, HistoryProgress, HistoryState, NodeError, Providers, Traces, compare_balances, known_providers,
-    load_history,
+    BLOCKS_PER_COMMIT, HistoryOptions, HistoryProgress, HistoryState, NodeError, Providers, Traces, compare_balances,
+    known_providers, load_history,
 };
 use headwater_state::causes;
 use pyo3::prelude::*;
@@ -57,6 +57,7 @@ pub fn ingest_rpc<'py>(
         from: options.from_block,
         to: options.to_block,
         parallel: options.parallel,
+        blocks_per_commit: BLOCKS_PER_COMMIT,
         traces: if options.traces { Traces::WherePossible } else { Traces::LeftOut },
         imported_at: now(),
     };
@@ -102,9 +103,11 @@ fn failed(py: Python<'_>, error: &NodeError) -> PyErr {
     let class = match error {
         NodeError::Ingest(error) => return refused(py, error),
         NodeError::Ledger(error) => class_of(error),
-        NodeError::Io { .. } => "StorageError",
+        NodeError::Io { .. } | NodeError::Store(_) => "StorageError",
         NodeError::NoProvider { .. } | NodeError::Branches { .. } => "Unavailable",
-        NodeError::Address { .. } | NodeError::Range(_) => "InvalidInput",
+        NodeError::Address { .. } | NodeError::Range(_) | NodeError::Rate(_) | NodeError::Contradiction { .. } => {
+            "InvalidInput"
+        }
     };
     raise(py, class, &causes(error), None, None)
 }

@@ -10,7 +10,8 @@ use headwater_ingest::Progress;
 use headwater_ledger::read::{Accounts as _, Balances as _};
 use headwater_ledger::{Cancel, Store};
 use headwater_node::{
-    Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Providers, Traces, load_history,
+    BLOCKS_PER_COMMIT, Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Providers, Traces,
+    load_history,
 };
 use headwater_types::{Asset, Chain};
 
@@ -48,7 +49,7 @@ pub struct NodeArguments {
     #[arg(long, value_name = "N")]
     requests_per_second: Option<f64>,
     /// Requests at the same time.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=32))]
     parallel: u16,
     /// Do not ask for internal movements.
     #[arg(long)]
@@ -94,6 +95,7 @@ pub(super) fn run(settings: &Settings, chain: Chain, arguments: &NodeArguments, 
         from: arguments.from,
         to: arguments.to,
         parallel: arguments.parallel.into(),
+        blocks_per_commit: BLOCKS_PER_COMMIT,
         traces: if arguments.no_traces { Traces::LeftOut } else { Traces::WherePossible },
         imported_at: labels::now(),
     };
@@ -155,7 +157,9 @@ fn lines(report: &HistoryReport) -> Vec<String> {
 #[must_use]
 pub fn notes(report: &HistoryReport) -> Vec<String> {
     let missing = |gap: &Gap| {
-        format!("{} of {} to {} are missing: {}", gap.what, gap.from_block, gap.to_block, gap.reasons.join("; "))
+        let what = if gap.what == "blocks" { String::new() } else { format!("{} of ", gap.what) };
+        let reasons = gap.reasons.join("; ");
+        format!("{what}blocks {} to {} are missing: {reasons}", gap.from_block, gap.to_block)
     };
     let traced = (report.traced > 0).then(|| {
         format!("internal movements of {} blocks are not verified: no hash covers them", grouped(report.traced))

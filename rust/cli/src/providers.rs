@@ -42,7 +42,7 @@ fn lines(providers: &[KnownProvider]) -> Vec<String> {
 pub(super) fn notes(card: &ProviderSummary) -> Vec<String> {
     let ProviderSummary { provider, first_lie, aside, lacks, .. } = card;
     let wrong = first_lie.iter().map(|text| format!("{provider}: first wrong answer: {text}"));
-    let aside = aside.iter().map(|reason| format!("{provider}: put aside: {reason}"));
+    let aside = aside.iter().map(|reason| format!("{provider}: no longer asked in the last load: {reason}"));
     let lacks = (!lacks.is_empty()).then(|| format!("{provider}: does not have {}", lacks.join(", ")));
     wrong.chain(aside).chain(lacks).collect()
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
-use crate::source::{FetchedBlocks, Source};
+use crate::source::{BlockCounts, FetchedBlocks, Source};
 use crate::transport::Provider;
 
 /// Calls of one request, at first and at most.
@@ -322,7 +322,7 @@ impl Source for BitcoinSource {
             FetchedBlocks { complete: vec![CoverageTable::VerifiedTransactions], ..FetchedBlocks::default() };
         for (place, (height, block)) in (first..).zip(&blocks).enumerate() {
             fetched.blocks += 1;
-            fetched.transactions += block.block().txdata.len() as u64;
+            fetched.counts.push(BlockCounts { transactions: block.block().txdata.len() as u64, logs: None });
             let spent = spent.get(place).map(Vec::as_slice);
             fetched.add_lines([&self.document(height, hashes[place], block, spent)]);
         }

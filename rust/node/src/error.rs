@@ -82,6 +82,9 @@ pub enum FetchError {
     /// An answer has a form that this version does not read.
     #[error("{0}")]
     Unknown(String),
+    /// A file of the store cannot be read.
+    #[error("{0}")]
+    Store(String),
 }
 
 impl From<VerificationError> for FetchError {
@@ -101,7 +104,7 @@ pub enum NodeError {
     /// An address cannot be used.
     #[error("{text:?} is not the address of a node: expected http://HOST:PORT or https://HOST/PATH")]
     Address {
-        /// The address, without secrets.
+        /// The host of the address, without what may be a secret.
         text: String,
     },
     /// No provider is left for a range.
@@ -116,10 +119,26 @@ pub enum NodeError {
         /// True if a provider that is still asked says that it does not have them.
         is_gap: bool,
     },
+    /// Verified blocks contradict what another source brought into the store.
+    #[error("blocks {first} to {last} were verified and contradict the store, which has them from another source")]
+    Contradiction {
+        /// The first block.
+        first: u64,
+        /// The last block.
+        last: u64,
+        /// The contradiction.
+        source: IngestError,
+    },
+    /// A file of the store cannot be read.
+    #[error("{0}")]
+    Store(String),
+    /// A rate is not one.
+    #[error("{0} requests a second: expected a number of at least 0.001")]
+    Rate(f64),
     /// Two providers answer different chains.
     #[error(
         "block {block} of {provider} does not follow block {before} of {other}: they are on different branches of the chain; \
-         name one of them only, or a third to compare"
+         load again later, or name one provider only"
     )]
     Branches {
         /// The block.

@@ -2,12 +2,12 @@
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::{BlockHash, Chain, Family};
+use headwater_types::{Chain, Family};
 use serde_json::{Value, json};
 
 use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
-use crate::source::{FetchedBlocks, Source};
+use crate::source::{BlockCounts, FetchedBlocks, HeldBlock, Source};
 use crate::transport::Provider;
 use headwater_verify::evm::{Senders, VerifiedBlock, verify_all};
 
@@ -132,8 +132,12 @@ impl Source for EvmSource {
             }
             fetched.hashes.push(header.hash());
             fetched.blocks += 1;
-            fetched.transactions += transactions.as_slice().len() as u64;
-            fetched.add_lines([block, &receipts]);
+            let logs = receipts.as_array().into_iter().flatten().filter_map(|receipt| receipt["logs"].as_array());
+            fetched.counts.push(BlockCounts {
+                transactions: transactions.as_slice().len() as u64,
+                logs: Some(logs.map(|logs| logs.len() as u64).sum()),
+            });
+            fetched.add_lines([block, &without_uncovered_status(receipts)]);
         }
         Ok(fetched)
     }
@@ -145,7 +149,7 @@ impl Source for EvmSource {
     fn fetch_traces(
         &self,
         provider: &Provider,
-        range: (u64, u64),
+        blocks: &[HeldBlock],
         cancel: &Cancel,
     ) -> Result<FetchedBlocks, FetchError> {
         let mut missing = CallError::NoMethod(TRACES.join(", "));
@@ -153,7 +157,7 @@ impl Source for EvmSource {
             if provider.lacks(method) {
                 continue;
             }
-            match self.traces(provider, method, range, cancel) {
+            match self.traces(provider, method, blocks, cancel) {
                 Err(FetchError::Call(error @ CallError::NoMethod(_))) => missing = error,
                 outcome => return outcome,
             }
@@ -167,23 +171,20 @@ impl EvmSource {
         &self,
         provider: &Provider,
         method: &str,
-        (first, last): (u64, u64),
+        blocks: &[HeldBlock],
         cancel: &Cancel,
     ) -> Result<FetchedBlocks, FetchError> {
-        let calls: Vec<Value> = (first..=last).map(|number| json!([format!("{number:#x}"), false])).collect();
-        let blocks: Vec<Value> = self.batches.call(provider, "eth_getBlockByNumber", &calls, cancel)?;
-        let calls = (first..).zip(&blocks).map(|(number, block)| match method {
-            "trace_block" => json!([format!("{number:#x}")]),
-            _ => json!([block["hash"], {"tracer": "callTracer", "timeout": "60s"}]),
-        });
-        let calls: Vec<Value> = calls.collect();
+        let call = |block: &HeldBlock| match method {
+            "trace_block" => json!([format!("{:#x}", block.number)]),
+            _ => json!([block.hash.display(Family::Evm), {"tracer": "callTracer", "timeout": "60s"}]),
+        };
+        let calls: Vec<Value> = blocks.iter().map(call).collect();
         let answers: Vec<Value> = self.batches.call(provider, method, &calls, cancel)?;
         let mut fetched = FetchedBlocks { complete: vec![CoverageTable::Traces], ..FetchedBlocks::default() };
-        for ((number, block), answer) in (first..).zip(&blocks).zip(answers) {
-            let hash = block["hash"].as_str().and_then(|text| BlockHash::parse(Family::Evm, text).ok());
-            fetched.hashes.push(hash.ok_or_else(|| CallError::Missing(format!("block {number}")))?);
-            let entries = answer.as_array().ok_or_else(|| CallError::Missing(format!("traces of block {number}")))?;
-            check_traces(number, block, entries, method)?;
+        for (block, answer) in blocks.iter().zip(answers) {
+            let missing = || CallError::Missing(format!("traces of block {}", block.number));
+            let entries = answer.as_array().ok_or_else(missing)?;
+            check_traces(block, entries, method)?;
             fetched.blocks += 1;
             // A block without transactions has no traces, and readers do not recognise an empty list.
             if !entries.is_empty() {
@@ -194,22 +195,41 @@ impl EvmSource {
     }
 }
 
-/// Checks what can be checked of traces, which no root covers: each transaction of the block has its tree, and no other.
-fn check_traces(number: u64, block: &Value, entries: &[Value], method: &str) -> Result<(), FetchError> {
-    let expected: Vec<&Value> = block["transactions"].as_array().into_iter().flatten().collect();
+/// Checks what can be checked of traces, which no root covers: each transaction of the block in the store has its tree, in
+/// order, and no other has one.
+fn check_traces(block: &HeldBlock, entries: &[Value], method: &str) -> Result<(), FetchError> {
     let name = if method == "trace_block" { "transactionHash" } else { "txHash" };
-    let mut found: Vec<&Value> = entries.iter().map(|entry| &entry[name]).filter(|hash| !hash.is_null()).collect();
+    let mut found: Vec<&str> = entries.iter().filter_map(|entry| entry[name].as_str()).collect();
     found.dedup();
-    let is_of_block = method != "trace_block" || entries.iter().all(|entry| entry["blockHash"] == block["hash"]);
-    if is_of_block && found == expected {
+    let number = block.number;
+    if method != "trace_block" && found.is_empty() && entries.len() == block.transactions.len() && !entries.is_empty() {
+        let text = format!("block {number}: {method} of this node does not name the transactions: update the node");
+        return Err(FetchError::Unknown(text));
+    }
+    let expected = block.transactions.iter().map(|hash| hash.display(Family::Evm));
+    let hash = block.hash.display(Family::Evm);
+    let is_of_block = method != "trace_block" || entries.iter().all(|entry| entry["blockHash"] == hash.as_str());
+    if is_of_block && expected.eq(found.iter().map(|text| text.to_ascii_lowercase())) {
         return Ok(());
     }
     let text = format!(
         "block {number}: its traces are of {} transactions, the block has {}, or they are of others",
         found.len(),
-        expected.len()
+        block.transactions.len()
     );
     Err(FetchError::Lie { code: "traces", block: number, text })
+}
+
+/// Removes statuses that no hash covers: receipts before block 4,370,000 are hashed with a state root in their place.
+fn without_uncovered_status(mut receipts: Value) -> Value {
+    const STATE_ROOT: usize = 66;
+    for receipt in receipts.as_array_mut().into_iter().flatten() {
+        let is_with_root = receipt["root"].as_str().is_some_and(|root| root.len() == STATE_ROOT);
+        if let (true, Some(fields)) = (is_with_root, receipt.as_object_mut()) {
+            fields.remove("status");
+        }
+    }
+    receipts
 }
 
 fn quantity(text: &str) -> Option<u64> {

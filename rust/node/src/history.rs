@@ -1,36 +1,37 @@
 //! The load of a range of blocks from nodes into a store: fetched at the same time, verified, and committed in order.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use headwater_ingest::{LoadStart, Options, Progress, ProgressState, StoreReport, ingest};
+use headwater_ingest::{IngestError, LoadStart, Options, Progress, ProgressState, StoreReport, ingest};
 use headwater_ledger::Cancel;
-use headwater_ledger::Snapshot;
-use headwater_ledger::facts::{Batch, Claim};
-use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _, uncovered};
+use headwater_ledger::facts::Batch;
+use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, uncovered};
 use headwater_ledger::store::{CommitReport, Writer};
-use headwater_types::{BlockHash, Chain, Family, Timestamp};
+use headwater_types::{Chain, Family, Timestamp};
 use serde::Serialize;
 
 use crate::bitcoin_source::BitcoinSource;
-use crate::error::{FetchError, NodeError};
+use crate::error::NodeError;
 use crate::evm_source::EvmSource;
+use crate::heads::{Heads, find_heads};
+use crate::link_check::{Fetch, LinkCheck, held_blocks};
+use crate::pending::{Link, PendingCommit};
 use crate::pool::Providers;
-use crate::queue::Queue;
+use crate::queue::{AHEAD, Pieces, Queue};
 use crate::score_card::ProviderSummary;
 use crate::score_file;
-use crate::source::{FetchedBlocks, Source};
+use crate::source::Source;
 use crate::spool::{Spool, remove};
 use crate::transport::Provider;
 use crate::tron_source::TronSource;
 
-/// Blocks of one piece of work.
-const PIECE: u32 = 10;
-/// A commit is made once so many bytes of answers, or so many blocks, are gathered.
+/// A commit is made once so many bytes of answers are gathered.
 const COMMIT_BYTES: usize = 64 << 20;
-const COMMIT_BLOCKS: u64 = 5_000;
+
+/// Blocks of one commit, unless the caller wants another number.
+pub const BLOCKS_PER_COMMIT: u64 = 5_000;
 
 /// The choices of a load from nodes.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub struct HistoryOptions {
     pub to: Option<u64>,
     /// Requests at the same time.
     pub parallel: usize,
+    /// Blocks of one commit, unless 64 MiB of answers come before.
+    pub blocks_per_commit: u64,
     /// The treatment of internal movements.
     pub traces: Traces,
     /// The time of the import of freezes.
@@ -150,8 +153,10 @@ pub fn load_history(
 ) -> Result<HistoryReport, NodeError> {
     let mut writer = Writer::open_or_create(store)?;
     let outcome = load_into(&mut writer, store, providers, options, progress, cancel);
-    score_file::add(store, options.chain, providers, options.imported_at)?;
-    outcome
+    let saved = score_file::add(store, options.chain, providers, options.imported_at);
+    let report = outcome?;
+    saved?;
+    Ok(report)
 }
 
 /// Loads through a writer.
@@ -167,7 +172,7 @@ fn load_into(
     let chain = options.chain;
     let from = options.from.unwrap_or_else(|| first_held(writer, chain));
     let source = source_of(chain, writer, from);
-    let to = last_block(providers, &*source, (from, options.to), cancel)?;
+    let Heads { to, note } = find_heads(providers, &*source, (from, options.to), cancel)?;
     let spool = Spool::new(store)?;
     let start = LoadStart::new(writer)?;
     let before = movements(writer, chain);
@@ -182,10 +187,12 @@ fn load_into(
         spool,
         movements_before: before,
         generation: None,
+        notes: note.into_iter().collect(),
     };
     let open = load.missing(source.tables(), (from, to));
     let held = (to - from + 1) - count(&open);
-    let blocks = load.pass("blocks", &open, &|provider, range| source.fetch(provider, range, cancel))?;
+    let (blocks, outcome) = load.pass("blocks", &open, &|provider, range| source.fetch(provider, range, cancel));
+    outcome?;
     let (traces, traces_missing) = load.traces((from, to))?;
     let store = start.finish(load.writer, options.imported_at, &AsIngest { progress }, cancel)?;
     Ok(HistoryReport {
@@ -200,7 +207,7 @@ fn load_into(
         traces_missing,
         gaps: blocks.gaps.into_iter().chain(traces.gaps).collect(),
         providers: providers.all().iter().map(|provider| provider.card().summary(provider.name())).collect(),
-        notes: source.notes(),
+        notes: load.notes.into_iter().chain(source.notes()).collect(),
         seconds: began.elapsed().as_secs_f64(),
         generation: load.generation,
     })
@@ -226,46 +233,8 @@ fn movements(writer: &Writer, chain: Chain) -> u64 {
     writer.snapshot().coverage().get(&chain).map_or(0, |coverage| coverage.movements)
 }
 
-/// Checks that each provider is of the chain, and finds the last block of the load.
-fn last_block(
-    providers: &Providers,
-    source: &dyn Source,
-    (from, to): (u64, Option<u64>),
-    cancel: &Cancel,
-) -> Result<u64, NodeError> {
-    let mut heads = Vec::new();
-    for _ in providers.all() {
-        // A provider of another chain, or one that does not answer, is put aside here.
-        let head = providers.ask((from, to.unwrap_or(from)), |provider| {
-            source.check_chain(provider, cancel)?;
-            Ok(source.final_head(provider, cancel)?)
-        });
-        heads.push(head);
-    }
-    let head = heads.iter().filter_map(|head| head.as_ref().ok()).max().copied();
-    let Some(head) = head else { return heads.swap_remove(0) };
-    let to = to.unwrap_or(head);
-    if to > head {
-        return Err(NodeError::Range(format!(
-            "block {to} is not final: the newest final block of the providers is {head}; load up to it, or later"
-        )));
-    }
-    if from > to {
-        return Err(NodeError::Range(format!("the range begins at block {from} and ends at {to}")));
-    }
-    Ok(to)
-}
-
 fn count(ranges: &[(u64, u64)]) -> u64 {
     ranges.iter().map(|(first, last)| last - first + 1).sum()
-}
-
-/// Divides ranges into pieces of work.
-fn pieces(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let of_range = |&(first, last): &(u64, u64)| {
-        (first..=last).step_by(PIECE as usize).map(move |begin| (begin, last.min(begin + u64::from(PIECE) - 1)))
-    };
-    ranges.iter().flat_map(of_range).collect()
 }
 
 /// A load that runs.
@@ -279,14 +248,14 @@ struct Load<'a> {
     spool: Spool,
     movements_before: u64,
     generation: Option<u64>,
+    /// Sentences for the report.
+    notes: Vec<String>,
 }
-
-/// Fetches one range from a provider.
-type Fetch<'f> = dyn Fn(&Provider, (u64, u64)) -> Result<FetchedBlocks, FetchError> + Sync + 'f;
 
 /// The outcome of a pass over ranges.
 #[derive(Default)]
 struct PassOutcome {
+    total: u64,
     blocks: u64,
     transactions: u64,
     gaps: Vec<Gap>,
@@ -311,73 +280,104 @@ impl Load<'_> {
     }
 
     /// Fetches ranges at the same time, and commits them in order. A piece that no provider has is a gap.
-    fn pass(&mut self, what: &'static str, ranges: &[(u64, u64)], fetch: &Fetch<'_>) -> Result<PassOutcome, NodeError> {
-        let (pieces, total) = (pieces(ranges), count(ranges));
-        let linked = LinkCheck { snapshot: self.writer.snapshot(), chain: self.options.chain, ranges, fetch };
-        let (providers, cancel) = (self.providers, self.cancel);
+    fn pass(
+        &mut self,
+        what: &'static str,
+        ranges: &[(u64, u64)],
+        fetch: &Fetch<'_>,
+    ) -> (PassOutcome, Result<(), NodeError>) {
+        let pieces = Pieces::new(ranges);
+        let check = LinkCheck { snapshot: self.writer.snapshot(), chain: self.options.chain, ranges, fetch };
+        let providers = self.providers;
+        let ask = |range| providers.ask(range, |provider| check.fetch(provider, range));
         let queue = Queue::default();
-        let mut passed = PassOutcome::default();
-        let ask = |range| providers.ask(range, |provider| linked.fetch(provider, range));
-        thread::scope(|scope| {
-            for _ in 0..self.options.parallel.clamp(1, pieces.len().max(1)) {
+        let mut passed = PassOutcome { total: count(ranges), ..PassOutcome::default() };
+        let outcome = thread::scope(|scope| {
+            let _stop = queue.stop_at_end();
+            for _ in 0..self.options.parallel.clamp(1, pieces.count().clamp(1, AHEAD)) {
                 scope.spawn(|| queue.work(&pieces, &ask));
             }
-            let mut gathered = PendingCommit::default();
-            let mut outcome = Ok(());
-            for (place, range) in pieces.iter().enumerate() {
-                match queue.take(place) {
-                    Ok(fetched) => {
-                        passed.blocks += fetched.blocks;
-                        passed.transactions += fetched.transactions;
-                        outcome = gathered.add(*range, fetched);
-                    }
-                    Err(NodeError::NoProvider { is_gap: true, reasons, .. }) => passed.add_gap(what, *range, reasons),
-                    Err(error) => outcome = Err(error),
-                }
-                if outcome.is_err() {
-                    break;
-                }
-                if gathered.content.len() >= COMMIT_BYTES || gathered.blocks >= COMMIT_BLOCKS {
-                    outcome = self.commit(std::mem::take(&mut gathered), cancel);
-                }
-                let movements = movements(self.writer, self.options.chain).saturating_sub(self.movements_before);
-                let PassOutcome { blocks: done, transactions, .. } = passed;
-                self.progress.update(HistoryState { what, done, total, transactions, movements });
-            }
-            queue.stop();
-            // What was verified before a failure or a stop is kept.
-            self.commit(gathered, &Cancel::new()).and(outcome)
-        })?;
-        Ok(passed)
+            self.take(what, &pieces, &queue, &mut passed)
+        });
+        (passed, outcome)
     }
 
-    /// Loads internal movements of blocks that are held, where a node has them. Returns what was loaded, and the reason for
-    /// which others are missing.
+    /// Takes pieces in order, and commits them.
+    fn take(
+        &mut self,
+        what: &'static str,
+        pieces: &Pieces,
+        queue: &Queue,
+        passed: &mut PassOutcome,
+    ) -> Result<(), NodeError> {
+        let cancel = self.cancel;
+        let (mut pending, mut link) = (PendingCommit::default(), Link::default());
+        for place in 0..pieces.count() {
+            let Some(range) = pieces.get(place) else { break };
+            let taken = queue.take(place).and_then(|fetched| link.follow(range, &fetched).map(|()| fetched));
+            match taken {
+                Ok(fetched) => {
+                    passed.blocks += fetched.blocks;
+                    passed.transactions += fetched.transactions();
+                    pending.add(range, fetched);
+                }
+                Err(NodeError::NoProvider { is_gap: true, reasons, .. }) => passed.add_gap(what, range, reasons),
+                Err(error) => {
+                    // What was verified before a failure or a stop is kept.
+                    return self.commit(pending, &Cancel::new()).and(Err(error));
+                }
+            }
+            if pending.content.len() >= COMMIT_BYTES || pending.blocks >= self.options.blocks_per_commit {
+                self.commit(std::mem::take(&mut pending), cancel)?;
+            }
+            let movements = movements(self.writer, self.options.chain).saturating_sub(self.movements_before);
+            let PassOutcome { blocks: done, transactions, total, .. } = *passed;
+            self.progress.update(HistoryState { what, done, total, transactions, movements });
+        }
+        self.commit(pending, &Cancel::new())
+    }
+
+    /// Loads internal movements of blocks that are held verified, where a node has them. Returns what was loaded, and the
+    /// reason for which others are missing.
     fn traces(&mut self, range: (u64, u64)) -> Result<(PassOutcome, Option<String>), NodeError> {
         if self.options.traces == Traces::LeftOut {
             return Ok((PassOutcome::default(), Some("they were left out by the caller".to_owned())));
         }
-        let (source, cancel) = (self.source, self.cancel);
+        let (source, chain, cancel) = (self.source, self.options.chain, self.cancel);
         if !source.has_traces() {
             return Ok((PassOutcome::default(), None));
         }
+        let snapshot = self.writer.snapshot();
+        let none = Coverage::default();
+        let verified = snapshot.coverage().get(&chain).unwrap_or(&none).ranges_of(CoverageTable::VerifiedTransactions);
         let open = self.missing(&[CoverageTable::Traces], range);
-        match self.pass("internal movements", &open, &|provider, range| source.fetch_traces(provider, range, cancel)) {
-            Ok(passed) => Ok((passed, None)),
+        let open: Vec<_> = open.into_iter().flat_map(|range| uncovered(&uncovered(verified, range), range)).collect();
+        let fetch =
+            |provider: &Provider, range| source.fetch_traces(provider, &held_blocks(&snapshot, chain, range)?, cancel);
+        match self.pass("internal movements", &open, &fetch) {
+            (passed, Ok(())) => Ok((passed, None)),
             // Answers say that they are missing: a load without them is of use.
-            Err(NodeError::NoProvider { reasons, .. }) => Ok((PassOutcome::default(), Some(reasons.join("; ")))),
-            Err(error) => Err(error),
+            (passed, Err(NodeError::NoProvider { reasons, .. })) => Ok((passed, Some(reasons.join("; ")))),
+            (_, Err(error)) => Err(error),
         }
     }
 
     /// Commits what was gathered: its facts by the reader of such files, then the ranges that are complete.
-    fn commit(&mut self, gathered: PendingCommit, cancel: &Cancel) -> Result<(), NodeError> {
-        let Some((first, last)) = gathered.range else { return Ok(()) };
-        if !gathered.content.is_empty() {
-            self.read((first, last), &gathered.content, cancel)?;
+    fn commit(&mut self, pending: PendingCommit, cancel: &Cancel) -> Result<(), NodeError> {
+        let Some(range) = pending.range else { return Ok(()) };
+        if !pending.content.is_empty() {
+            self.read(range, &pending.content, cancel)?;
+        }
+        let surplus = pending.surplus(&self.writer.snapshot(), self.options.chain)?;
+        if let Some(first) = surplus.first() {
+            self.notes.push(format!(
+                "the store holds rows of block {first} that its node does not have, and of {} other blocks: they came from \
+                 another source, and these blocks are not marked as verified",
+                surplus.len() - 1
+            ));
         }
         let mut batch = Batch::new(self.options.chain);
-        batch.claims = gathered.claims;
+        batch.claims = pending.claims(&surplus);
         let report = self.writer.commit(batch, cancel)?;
         self.generation = Some(report.generation);
         Ok(())
@@ -393,7 +393,11 @@ impl Load<'_> {
             ..Options::default()
         };
         let as_ingest = AsIngest { progress: self.progress };
-        ingest(std::slice::from_ref(&file), &reading, self.writer, &as_ingest, cancel)?;
+        let outcome = ingest(std::slice::from_ref(&file), &reading, self.writer, &as_ingest, cancel);
+        outcome.map_err(|source| match source {
+            IngestError::Cancelled(_) | IngestError::Store(_) => NodeError::Ingest(source),
+            source => NodeError::Contradiction { first, last, source },
+        })?;
         remove(&file)
     }
 }
@@ -404,88 +408,6 @@ impl PassOutcome {
             Some(last) if last.to_block.checked_add(1) == Some(from_block) => last.to_block = to_block,
             _ => self.gaps.push(Gap { what, from_block, to_block, reasons }),
         }
-    }
-}
-
-/// Fetches pieces that fit the blocks that the store holds around them.
-struct LinkCheck<'a> {
-    snapshot: Arc<Snapshot>,
-    chain: Chain,
-    /// The ranges of the load. Inside them each piece is compared with the one before.
-    ranges: &'a [(u64, u64)],
-    fetch: &'a Fetch<'a>,
-}
-
-impl LinkCheck<'_> {
-    /// Fetches a piece, and compares it with the hashes of the blocks that the store holds: of the piece itself, and of
-    /// those before and behind it.
-    fn fetch(&self, provider: &Provider, (first, last): (u64, u64)) -> Result<FetchedBlocks, FetchError> {
-        let mut fetched = (self.fetch)(provider, (first, last))?;
-        provider.name().clone_into(&mut fetched.provider);
-        for (number, hash) in (first..).zip(&fetched.hashes) {
-            self.compare(number, *hash)?;
-        }
-        if let (Some(parent), Some(before)) = (fetched.parent, first.checked_sub(1)) {
-            self.compare(before, parent)?;
-        }
-        let behind = last.saturating_add(1);
-        let is_end = fetched.parent.is_some() && self.ranges.iter().any(|(_, end)| *end == last);
-        if is_end && self.hash_of(behind).is_some() {
-            let next = (self.fetch)(provider, (behind, behind))?;
-            next.hashes.first().map_or(Ok(()), |hash| self.compare(behind, *hash))?;
-            if next.parent != fetched.hashes.last().copied() {
-                return Err(other_branch(behind));
-            }
-        }
-        Ok(fetched)
-    }
-
-    fn hash_of(&self, number: u64) -> Option<BlockHash> {
-        self.snapshot.block(self.chain, number).ok().flatten()?.hash
-    }
-
-    fn compare(&self, number: u64, hash: BlockHash) -> Result<(), FetchError> {
-        if self.hash_of(number).is_some_and(|held| held != hash) { Err(other_branch(number)) } else { Ok(()) }
-    }
-}
-
-fn other_branch(block: u64) -> FetchError {
-    let text =
-        format!("block {block}: its hash is not the one that the store holds: it is of another branch of the chain");
-    FetchError::Lie { code: "branch", block, text }
-}
-
-/// Answers that wait for a commit.
-#[derive(Default)]
-struct PendingCommit {
-    range: Option<(u64, u64)>,
-    blocks: u64,
-    content: Vec<u8>,
-    claims: Vec<Claim>,
-    /// The last block, with its hash and who answered it.
-    last: Option<(u64, BlockHash, String)>,
-}
-
-impl PendingCommit {
-    /// Adds a piece, which follows the one before.
-    fn add(&mut self, (first, last): (u64, u64), fetched: FetchedBlocks) -> Result<(), NodeError> {
-        if let (Some((number, hash, provider)), Some(parent)) = (&self.last, fetched.parent)
-            && number.checked_add(1) == Some(first)
-            && *hash != parent
-        {
-            return Err(NodeError::Branches {
-                block: first,
-                provider: fetched.provider,
-                before: *number,
-                other: provider.clone(),
-            });
-        }
-        self.last = fetched.hashes.last().map(|hash| (last, *hash, fetched.provider));
-        self.range = Some((self.range.map_or(first, |(begin, _)| begin), last));
-        self.blocks += fetched.blocks;
-        self.content.extend(fetched.content);
-        self.claims.extend(fetched.complete.into_iter().map(|table| Claim::Blocks { first, last, table }));
-        Ok(())
     }
 }
 

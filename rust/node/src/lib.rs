@@ -15,7 +15,10 @@ mod budget;
 mod comparison;
 mod error;
 mod evm_source;
+mod heads;
 mod history;
+mod link_check;
+mod pending;
 mod pool;
 pub mod prices;
 mod queue;
@@ -28,7 +31,9 @@ mod tron_source;
 
 pub use comparison::{ComparisonReport, Difference, compare_balances};
 pub use error::{CallError, FetchError, NodeError};
-pub use history::{Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history};
+pub use history::{
+    BLOCKS_PER_COMMIT, Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history,
+};
 pub use pool::Providers;
 pub use score_card::{ProviderSummary, ScoreCard};
 pub use score_file::{KnownProvider, known_providers};

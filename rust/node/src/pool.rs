@@ -1,6 +1,8 @@
 //! The providers of a load: who is asked, and who is put aside.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use crate::error::{CallError, FetchError, NodeError};
 use crate::transport::Provider;
@@ -8,11 +10,32 @@ use crate::transport::Provider;
 /// Failures without an answer in between after which a provider is put aside.
 const MAX_FAILURES: usize = 4;
 
+/// Failures within such a time are one: calls at the same time meet the same outage.
+const ONE_OUTAGE: Duration = Duration::from_secs(1);
+
+/// Failures of a provider without an answer in between.
+#[derive(Debug, Default)]
+struct Failures {
+    count: usize,
+    latest: Option<Instant>,
+}
+
+impl Failures {
+    /// Counts a failure, and returns how many there are.
+    fn add(&mut self) -> usize {
+        if self.latest.is_none_or(|latest| latest.elapsed() >= ONE_OUTAGE) {
+            self.count += 1;
+            self.latest = Some(Instant::now());
+        }
+        self.count
+    }
+}
+
 /// The providers of one chain.
 #[derive(Debug)]
 pub struct Providers {
     all: Vec<Provider>,
-    failures: Vec<AtomicUsize>,
+    failures: Vec<Mutex<Failures>>,
     turn: AtomicUsize,
 }
 
@@ -29,7 +52,7 @@ impl Providers {
         if all.is_empty() {
             return Err(NodeError::Address { text: String::new() });
         }
-        let failures = all.iter().map(|_| AtomicUsize::new(0)).collect();
+        let failures = all.iter().map(|_| Mutex::default()).collect();
         Ok(Self { all, failures, turn: AtomicUsize::new(0) })
     }
 
@@ -37,6 +60,36 @@ impl Providers {
     #[must_use]
     pub fn all(&self) -> &[Provider] {
         &self.all
+    }
+
+    /// Asks each provider, and returns the answers with the name of the provider. One that fails is not asked again.
+    ///
+    /// # Errors
+    /// When none of them answers, with what each of them said, or when the work is cancelled.
+    pub(crate) fn check_each<T>(
+        &self,
+        (first, last): (u64, u64),
+        attempt: impl Fn(&Provider) -> Result<T, FetchError>,
+    ) -> Result<Vec<(T, String)>, NodeError> {
+        let (mut answers, mut reasons) = (Vec::new(), Vec::new());
+        for (place, provider) in self.all.iter().enumerate() {
+            match attempt(provider) {
+                Ok(answer) => answers.push((answer, provider.name().to_owned())),
+                Err(FetchError::Call(CallError::Cancelled)) => {
+                    return Err(NodeError::Ledger(headwater_ledger::Cancelled.into()));
+                }
+                Err(error) => {
+                    reasons.push(format!("{}: {error}", provider.name()));
+                    self.judge(place, &error);
+                    provider.note(|card| card.aside = Some(error.to_string()));
+                }
+            }
+        }
+        if answers.is_empty() {
+            Err(NodeError::NoProvider { first, last, reasons, is_gap: false })
+        } else {
+            Ok(answers)
+        }
     }
 
     /// Asks one provider after the other until one has the answer. Each call begins with the next one in turn, so that
@@ -50,29 +103,35 @@ impl Providers {
         attempt: impl Fn(&Provider) -> Result<T, FetchError>,
     ) -> Result<T, NodeError> {
         let begin = self.turn.fetch_add(1, Ordering::Relaxed);
-        let (mut reasons, mut is_gap) = (Vec::new(), false);
+        let (mut reasons, mut is_gap) = (Vec::new(), true);
         for place in (0..self.all.len()).map(|step| (begin + step) % self.all.len()) {
             let provider = &self.all[place];
             if let Some(reason) = provider.card().aside {
-                reasons.push(format!("{}: put aside: {reason}", provider.name()));
+                reasons.push(format!("{}: no longer asked: {reason}", provider.name()));
+                is_gap = false;
                 continue;
             }
             match attempt(provider) {
                 Ok(answer) => {
-                    self.failures[place].store(0, Ordering::Relaxed);
+                    *self.failures_of(place) = Failures::default();
                     return Ok(answer);
                 }
                 Err(FetchError::Call(CallError::Cancelled)) => {
                     return Err(NodeError::Ledger(headwater_ledger::Cancelled.into()));
                 }
+                Err(FetchError::Store(text)) => return Err(NodeError::Store(text)),
                 Err(error) => {
                     reasons.push(format!("{}: {error}", provider.name()));
-                    is_gap |= matches!(error, FetchError::Call(CallError::Missing(_)));
+                    is_gap &= matches!(error, FetchError::Call(CallError::Missing(_)));
                     self.judge(place, &error);
                 }
             }
         }
         Err(NodeError::NoProvider { first, last, reasons, is_gap })
+    }
+
+    fn failures_of(&self, place: usize) -> MutexGuard<'_, Failures> {
+        self.failures[place].lock().expect("no holder of the lock panics")
     }
 
     /// Notes a failure, and puts the provider aside where another call cannot end better.
@@ -88,8 +147,8 @@ impl Providers {
                 false
             }
             FetchError::Call(CallError::Refused(_)) => true,
-            FetchError::Call(CallError::NoMethod(_)) | FetchError::Unknown(_) => false,
-            FetchError::Call(_) => self.failures[place].fetch_add(1, Ordering::Relaxed) + 1 >= MAX_FAILURES,
+            FetchError::Call(CallError::NoMethod(_)) | FetchError::Unknown(_) | FetchError::Store(_) => false,
+            FetchError::Call(_) => self.failures_of(place).add() >= MAX_FAILURES,
         };
         if aside {
             provider.note(|card| card.aside = Some(error.to_string()));

@@ -9,8 +9,44 @@ use std::time::Duration;
 use crate::error::NodeError;
 use crate::source::FetchedBlocks;
 
+/// Blocks of one piece of work.
+const PIECE: u64 = 10;
 /// Pieces that may be fetched before the first of them is taken.
-const AHEAD: usize = 32;
+pub(crate) const AHEAD: usize = 32;
+
+/// Ranges of blocks, divided into pieces of work.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    /// Each range with the number of pieces before it.
+    ranges: Vec<(usize, (u64, u64))>,
+    count: usize,
+}
+
+impl Pieces {
+    /// Divides ranges into pieces of at most so many blocks.
+    pub fn new(ranges: &[(u64, u64)]) -> Self {
+        let mut count = 0;
+        let begun = ranges.iter().map(|&(first, last)| {
+            let begun = (count, (first, last));
+            count += usize::try_from((last - first) / PIECE + 1).unwrap_or(usize::MAX / 2);
+            begun
+        });
+        Self { ranges: begun.collect(), count }
+    }
+
+    /// Returns the number of pieces.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns a piece.
+    pub fn get(&self, place: usize) -> Option<(u64, u64)> {
+        let range = self.ranges.partition_point(|(before, _)| *before <= place).checked_sub(1)?;
+        let (before, (first, last)) = self.ranges[range];
+        let begin = first + (place - before) as u64 * PIECE;
+        (begin <= last).then(|| (begin, last.min(begin + PIECE - 1)))
+    }
+}
 
 /// Pieces of work for threads, whose outcomes are taken in order.
 #[derive(Default)]
@@ -24,7 +60,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Fetches pieces until none is left, not too far ahead of what is taken.
-    pub fn work(&self, pieces: &[(u64, u64)], fetch: &dyn Fn((u64, u64)) -> Result<FetchedBlocks, NodeError>) {
+    pub fn work(&self, pieces: &Pieces, fetch: &dyn Fn((u64, u64)) -> Result<FetchedBlocks, NodeError>) {
         let _alarm = Alarm(self);
         while !self.is_stopped.load(Ordering::Acquire) {
             let place = self.next.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +71,7 @@ impl Queue {
                 }
                 thread::sleep(Duration::from_millis(5));
             }
-            let outcome = fetch(*range);
+            let outcome = fetch(range);
             self.done.lock().expect("no holder of the lock panics").insert(place, outcome);
             self.changed.notify_all();
         }
@@ -54,9 +90,23 @@ impl Queue {
         }
     }
 
+    /// Returns a guard that ends the work when it is dropped.
+    pub fn stop_at_end(&self) -> impl Drop + '_ {
+        StopAtEnd(self)
+    }
+
     /// Ends the work after the pieces that are being fetched.
-    pub fn stop(&self) {
+    fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
+    }
+}
+
+/// Ends the work, whether what takes the pieces returns or panics.
+struct StopAtEnd<'a>(&'a Queue);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
@@ -70,5 +120,18 @@ impl Drop for Alarm<'_> {
             let _done = self.0.done.lock();
             self.0.changed.notify_all();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_ranges_once_and_in_order() {
+        let pieces = Pieces::new(&[(0, 0), (5, 14), (20, 31)]);
+        let all: Vec<(u64, u64)> = (0..pieces.count()).map_while(|place| pieces.get(place)).collect();
+        assert_eq!(all, [(0, 0), (5, 14), (20, 29), (30, 31)]);
+        assert_eq!(pieces.get(pieces.count()), None);
     }
 }

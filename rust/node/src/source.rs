@@ -2,7 +2,7 @@
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::{BlockHash, Network};
+use headwater_types::{BlockHash, Network, TxHash};
 use serde_json::Value;
 
 use crate::error::{CallError, FetchError};
@@ -44,9 +44,29 @@ pub(crate) trait Source: Sync {
     }
 
     /// Fetches internal movements of blocks that are held already, where [`Source::has_traces`] says so.
-    fn fetch_traces(&self, _: &Provider, _: (u64, u64), _: &Cancel) -> Result<FetchedBlocks, FetchError> {
+    fn fetch_traces(&self, _: &Provider, _: &[HeldBlock], _: &Cancel) -> Result<FetchedBlocks, FetchError> {
         Err(CallError::NoMethod("internal movements".to_owned()).into())
     }
+}
+
+/// A block of the store whose internal movements are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeldBlock {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: BlockHash,
+    /// Its transactions, in order.
+    pub transactions: Vec<TxHash>,
+}
+
+/// The numbers of transactions and logs of a verified block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockCounts {
+    /// Transactions.
+    pub transactions: u64,
+    /// Logs; `None` where they were not verified.
+    pub logs: Option<u64>,
 }
 
 /// Blocks of a provider, verified.
@@ -56,8 +76,8 @@ pub(crate) struct FetchedBlocks {
     pub content: Vec<u8>,
     /// The number of blocks.
     pub blocks: u64,
-    /// The number of transactions.
-    pub transactions: u64,
+    /// The transactions and logs of each block, where they were verified.
+    pub counts: Vec<BlockCounts>,
     /// The hash of the parent of the first block, where it was verified.
     pub parent: Option<BlockHash>,
     /// The hashes of the blocks, in order.
@@ -70,6 +90,11 @@ pub(crate) struct FetchedBlocks {
 }
 
 impl FetchedBlocks {
+    /// Returns the number of transactions.
+    pub fn transactions(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.transactions).sum()
+    }
+
     /// Adds answers, one per line.
     pub fn add_lines<const N: usize>(&mut self, answers: [&Value; N]) {
         for answer in answers {

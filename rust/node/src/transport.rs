@@ -23,8 +23,10 @@ use crate::score_card::ScoreCard;
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// The longest time until a connection is made.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The maximum size of an answer.
-const MAX_ANSWER: u64 = 512 << 20;
+/// The maximum size of an answer. Fewer calls at once have smaller ones.
+const MAX_ANSWER: u64 = 96 << 20;
+/// The lowest rate of requests that can be asked for, in requests a second.
+const MIN_RATE: f64 = 0.001;
 /// The maximum number of characters of an answer without a result, for callers that show parts of it.
 const MAX_EXCERPT: usize = 4_096;
 /// Tries of a request that fails for a reason that passes.
@@ -82,27 +84,28 @@ impl Provider {
     /// requests a second that it may be asked.
     ///
     /// # Errors
-    /// When it is not the address of a web server.
+    /// When it is not the address of a web server, or the rate is below 0.001.
     ///
     /// ```
     /// use headwater_node::Provider;
     /// assert_eq!(Provider::new("https://eth.example/v2/SECRET", None).unwrap().name(), "eth.example");
-    /// assert!(Provider::new("eth.example", None).is_err());
+    /// assert_eq!(Provider::new("https://user:p@ss@eth.example?key=SECRET", None).unwrap().name(), "eth.example");
+    /// let error = Provider::new("eth.example/v2/SECRET", None).unwrap_err().to_string();
+    /// assert!(error.contains("eth.example") && !error.contains("SECRET"), "{error}");
     /// ```
     pub fn new(url: &str, rate: Option<f64>) -> Result<Self, NodeError> {
-        let refused = || NodeError::Address {
-            text: url.split(['@', '?']).next_back().unwrap_or_default().chars().take(80).collect(),
+        if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate >= MIN_RATE)) {
+            return Err(NodeError::Rate(rate));
+        }
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let (login, host) = match authority.rsplit_once('@') {
+            Some((login, host)) => (Some(percent_decode_str(login).decode_utf8_lossy().into_owned()), host),
+            None => (None, authority),
         };
-        let (scheme, rest) = url.split_once("://").ok_or_else(refused)?;
-        let (login, rest) = match rest.split_once('@') {
-            Some((login, rest)) if !login.contains('/') => {
-                (Some(percent_decode_str(login).decode_utf8_lossy().into_owned()), rest)
-            }
-            _ => (None, rest),
-        };
-        let host = rest.split('/').next().unwrap_or_default();
-        if !matches!(scheme, "http" | "https") || host.is_empty() || rest.contains(char::is_whitespace) {
-            return Err(refused());
+        if !matches!(scheme, "http" | "https") || host.is_empty() || url.contains(char::is_whitespace) {
+            return Err(NodeError::Address { text: host.chars().take(80).collect() });
         }
         let config = Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
@@ -112,7 +115,7 @@ impl Provider {
             .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
             .build();
         Ok(Self {
-            url: format!("{scheme}://{}", rest.trim_end_matches('/')),
+            url: format!("{scheme}://{host}{}", path.trim_end_matches('/')),
             name: host.to_owned(),
             login,
             has_peers: false,

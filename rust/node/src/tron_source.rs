@@ -13,7 +13,7 @@ use headwater_types::Chain;
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
-use crate::source::{FetchedBlocks, Source};
+use crate::source::{BlockCounts, FetchedBlocks, Source};
 use crate::transport::Provider;
 use headwater_verify::tron::{Producer, verify_block, verify_infos, verify_transactions};
 
@@ -169,7 +169,7 @@ impl Source for TronSource {
             }
             fetched.hashes.push(header.id());
             fetched.blocks += 1;
-            fetched.transactions += transactions.count() as u64;
+            fetched.counts.push(BlockCounts { transactions: transactions.count() as u64, logs: None });
             self.count(block, &infos);
             fetched.add_lines([block]);
             if infos.as_array().is_some_and(|infos| !infos.is_empty()) {

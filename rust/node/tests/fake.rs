@@ -187,7 +187,8 @@ impl HistoryProgress for SilentProgress {
 
 pub(crate) fn options(chain: Chain, (from, to): (u64, Option<u64>)) -> HistoryOptions {
     let imported_at = Timestamp::new(1_767_225_600);
-    HistoryOptions { chain, from: Some(from), to, parallel: 3, traces: Traces::WherePossible, imported_at }
+    let traces = Traces::WherePossible;
+    HistoryOptions { chain, from: Some(from), to, parallel: 3, blocks_per_commit: 7, traces, imported_at }
 }
 
 /// Loads a range of a chain from nodes.

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use headwater_ledger::Cancel;
+use headwater_ledger::facts::{Batch, Body, TransactionFacts};
 use headwater_ledger::read::CoverageTable;
+use headwater_ledger::store::Writer;
 use headwater_node::{HistoryReport, NodeError, Providers};
-use headwater_types::Chain;
+use headwater_types::{Address, Amount, Chain, Timestamp, TxHash};
 use serde_json::{Value, json};
 
 use crate::fake::{Disturbance, FakeNode, RpcError, digest, json_rpc, load as load_chain, ranges as ranges_of};
@@ -25,6 +28,14 @@ enum Fault {
     Value,
     /// The head is lower than the range.
     StaleHead,
+    /// The head is beyond all blocks that there can be.
+    HugeHead,
+    /// It is of another chain.
+    OtherChain,
+    /// It does not say of which chain it is.
+    NoChain,
+    /// A block has no traces although it has transactions.
+    EmptyTraces,
     /// It has no receipts of blocks.
     NoBlockReceipts,
     /// A failure that passes, or a limit.
@@ -55,7 +66,11 @@ const UNKNOWN: RpcError = (-32601, "the method does not exist/is not available")
 impl Answering {
     fn answer(&self, method: &str, params: &Value) -> Result<Value, RpcError> {
         Ok(match method {
-            "eth_chainId" => json!("0x1"),
+            "eth_chainId" if self.fault == Fault::NoChain => return Err(UNKNOWN),
+            "eth_chainId" => json!(if self.fault == Fault::OtherChain { "0x5" } else { "0x1" }),
+            "eth_getBlockByNumber" if self.fault == Fault::HugeHead && params[1] == false => {
+                json!({"number": "0xffffffffff"})
+            }
             "eth_getBlockByNumber" => {
                 let mut block = self.block(&params[0]);
                 if params[1] == false {
@@ -71,6 +86,7 @@ impl Answering {
                 let mut receipts = blocks.flat_map(|block| block["receipts"].as_array().unwrap());
                 receipts.find(|receipt| receipt["transactionHash"] == params[0]).cloned().unwrap_or_default()
             }
+            "trace_block" if self.fault == Fault::EmptyTraces && params[0] == "0x3" => json!([]),
             "trace_block" => self.at(&params[0])["traces"].clone(),
             _ => return Err(UNKNOWN),
         })
@@ -205,5 +221,63 @@ fn stale_head_ends_the_load_without_a_reorg() {
     let (stale, current) = (node(Fault::StaleHead), node(Fault::None));
     let error = load(&store, &[&stale], (0, Some(11))).0.unwrap_err().to_string();
     assert!(error.contains("block 11 is not final") && error.contains("is 5"), "{error}");
-    assert_eq!(load(&store, &[&stale, &current], (0, None)).0.unwrap().to, 11);
+    let report = load(&store, &[&stale, &current], (0, None)).0.unwrap();
+    assert_eq!(report.to, 5, "no single provider makes a block final");
+    assert!(report.notes[0].contains("5 by") && report.notes[0].contains("11 by"), "{:?}", report.notes);
+    assert_eq!(load(&store, &[&stale, &current], (0, Some(11))).0.unwrap().to, 11);
+}
+
+#[test]
+fn providers_that_fail_the_first_check_are_not_asked() {
+    for fault in [Fault::OtherChain, Fault::NoChain, Fault::HugeHead] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        let (wrong, honest) = (node(fault), node(Fault::None));
+        let (report, providers) = load(&store, &[&wrong, &honest], (0, None));
+        assert_eq!(report.unwrap().to, 11, "{fault:?}");
+        assert!(providers.all()[0].card().aside.is_some(), "{fault:?}");
+        assert_eq!(wrong.asked("eth_getBlockReceipts"), 0, "{fault:?}");
+        assert!(load(&store, &[&wrong], (0, None)).0.is_err(), "{fault:?}");
+    }
+}
+
+#[test]
+fn traces_are_compared_with_the_transactions_of_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let (liar, honest) = (node(Fault::EmptyTraces), node(Fault::None));
+    let (report, providers) = load(&store, &[&liar], (0, None));
+    assert!(report.unwrap().traces_missing.unwrap().contains("block 3: its traces are of 0 transactions"));
+    assert_eq!(providers.all()[0].card().lies.keys().collect::<Vec<_>>(), ["traces"]);
+    assert_eq!(load(&store, &[&liar, &honest], (0, None)).0.unwrap().traces_missing, None);
+    assert_eq!(ranges(&store, CoverageTable::Traces), [(0, 11)]);
+}
+
+#[test]
+fn rows_of_another_source_are_not_marked_as_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let person = |byte| Some(Address::Evm([byte; 20]));
+    let made_up = TransactionFacts {
+        time: Some(Timestamp::new(1_700_000_000)),
+        body: Some(Body { from: person(1), to: person(2), value: Amount::from_u128(10) }),
+        ..TransactionFacts::new(TxHash::new([7; 32]), 3)
+    };
+    let time = history()["blocks"][3]["block"]["timestamp"].as_str().unwrap().to_owned();
+    let time = i64::from_str_radix(time.trim_start_matches("0x"), 16).unwrap();
+    let mut batch = Batch::new(Chain::ETHEREUM);
+    batch.transactions = vec![TransactionFacts { time: Some(Timestamp::new(time)), ..made_up }];
+    Writer::open_or_create(&store).unwrap().commit(batch, &Cancel::new()).unwrap();
+    let report = load(&store, &[&node(Fault::None)], (0, None)).0.unwrap();
+    assert!(report.notes[0].contains("rows of block 3 that its node does not have"), "{:?}", report.notes);
+    assert_eq!(ranges(&store, CoverageTable::Transactions), [(0, 11)]);
+    assert_eq!(ranges(&store, CoverageTable::VerifiedTransactions), [(0, 2), (4, 11)]);
+}
+
+#[test]
+fn rates_that_are_none_are_refused() {
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300] {
+        let error = Providers::new(&["http://127.0.0.1:1".to_owned()], Some(rate)).unwrap_err();
+        assert!(error.to_string().contains("expected a number of at least 0.001"), "{error}");
+    }
 }

@@ -163,7 +163,7 @@ fn final_head_of_tron_is_the_solid_one_or_below() {
     let (stale, current) = (node(Fault::StaleHead), node(Fault::None));
     let error = load(&folder.path().join("stale"), &[&stale], (1, Some(SOLID))).0.unwrap_err().to_string();
     assert!(error.contains("block 40 is not final") && error.contains("is 30"), "{error}");
-    assert_eq!(load(&folder.path().join("both"), &[&stale, &current], (31, None)).0.unwrap().to, SOLID);
+    assert_eq!(load(&folder.path().join("both"), &[&stale, &current], (31, Some(SOLID))).0.unwrap().to, SOLID);
     let without = node(Fault::NoSolid);
     assert_eq!(load(&folder.path().join("without"), &[&without], (35, None)).0.unwrap().to, SOLID);
 }

@@ -143,7 +143,8 @@ impl Coverage {
 pub fn uncovered(ranges: &[(u64, u64)], (first, last): (u64, u64)) -> Vec<(u64, u64)> {
     let mut open = Vec::new();
     let mut next = first;
-    for &(begin, end) in ranges.iter().filter(|(begin, end)| *end >= first && *begin <= last) {
+    let behind = ranges.partition_point(|(_, end)| *end < first);
+    for &(begin, end) in ranges[behind..].iter().take_while(|(begin, _)| *begin <= last) {
         if begin > next {
             open.push((next, begin - 1));
         }

@@ -54,7 +54,9 @@ pub(super) fn compare(
         (run.progress)(((place + 1) * ACCOUNTS).min(sample.len()) as u64, sample.len() as u64);
     }
     if report.differences.iter().any(|difference| difference.contract.is_none()) {
-        report.leave_out("priority fees: the store credits them to nobody, so accounts that produce blocks hold less in it");
+        report.leave_out(
+            "priority fees: the store credits them to nobody, so accounts that produce blocks hold less in it",
+        );
     }
     supplies(run, &tokens.into_iter().collect::<Vec<_>>(), report)
 }
