@@ -128,7 +128,7 @@ class ComparisonReport(_load.Notes):
     Examples
     --------
     >>> import headwater as hw
-    >>> hw.verify_rpc("chain.hw", "http://127.0.0.1:8545", chain="ethereum").different  # doctest: +SKIP
+    >>> hw.verify_rpc("http://127.0.0.1:8545", "chain.hw", chain="ethereum").different  # doctest: +SKIP
     0
     """
 
@@ -173,7 +173,7 @@ def ingest_rpc(
     Parameters
     ----------
     rpc : str or sequence of str
-        Addresses of nodes of the chain: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of TRON. A login is
+        Addresses of nodes of the chain, also as one text with commas: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of TRON. A login is
         written before the host.
     store : path-like
         Folder of the store, which is created where it is missing.
@@ -241,8 +241,8 @@ def ingest_rpc(
 
 
 def verify_rpc(
-    store: str | PathLike[str],
     rpc: str | Sequence[str],
+    store: str | PathLike[str],
     *,
     chain: str,
     accounts: int = 100,
@@ -253,11 +253,11 @@ def verify_rpc(
 
     Parameters
     ----------
+    rpc : str or sequence of str
+        Addresses of nodes of the chain, also as one text with commas. EVM nodes need the state of the last block that the
+        store holds, and of the block before its first.
     store : path-like
         Folder of the store.
-    rpc : str or sequence of str
-        Addresses of nodes of the chain. EVM nodes need the state of the last block that the store holds, and of the block
-        before its first.
     chain : str
         The chain.
     accounts : int
@@ -282,7 +282,7 @@ def verify_rpc(
     Examples
     --------
     >>> import headwater as hw
-    >>> hw.verify_rpc("chain.hw", "http://127.0.0.1:8545", chain="ethereum").equal  # doctest: +SKIP
+    >>> hw.verify_rpc("http://127.0.0.1:8545", "chain.hw", chain="ethereum").equal  # doctest: +SKIP
     """
     folder = _objects.path(store, "store")
     count = _load.number(accounts, "accounts") or 1
@@ -343,7 +343,7 @@ def _providers(cards: list[dict[str, Any]], more: dict[str, Any]) -> pl.DataFram
 
 
 def _urls(rpc: str | Sequence[str]) -> list[str]:
-    urls = [rpc] if isinstance(rpc, str) else [str(url) for url in rpc]
+    urls = rpc.split(",") if isinstance(rpc, str) else [str(url) for url in rpc]
     if not urls:
         message = "rpc: expected the address of a node, and there is none"
         raise InvalidInput(message, reason="invalid_value", field="rpc")

@@ -132,7 +132,7 @@ def test_wrong_answer_names_provider_and_block(node: str, wrong_node: str, tmp_p
 def test_balances_are_compared_with_the_node(node: str, tmp_path: Path) -> None:
     store = tmp_path / "store"
     hw.ingest_rpc(node, store, chain="ethereum")
-    report = hw.verify_rpc(store, node, chain="ethereum")
+    report = hw.verify_rpc(node, store, chain="ethereum")
     assert report.since_block == 0
     different = set(report.frame["address"])
     assert report.equal > 0

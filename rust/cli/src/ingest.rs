@@ -63,7 +63,7 @@ pub struct Arguments {
     #[command(flatten)]
     nodes: NodeArguments,
     /// Files, folders or patterns.
-    #[arg(required_unless_present = "rpc", conflicts_with = "rpc", value_name = "PATH")]
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
 
@@ -182,8 +182,14 @@ impl Arguments {
 
 /// Reads files into the store.
 pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) -> Result<(), Failure> {
-    if let (Some(chain), false) = (arguments.chain, arguments.nodes.rpc.is_empty()) {
-        return nodes::run(settings, chain, &arguments.nodes, output);
+    let addresses = arguments.nodes.addresses(!arguments.paths.is_empty())?;
+    match (arguments.chain, addresses) {
+        (Some(chain), [_, ..]) => return nodes::run(settings, chain, addresses, &arguments.nodes, output),
+        (None, [_, ..]) => return Err(Failure::usage("a load from nodes needs --chain")),
+        (_, []) if arguments.paths.is_empty() => {
+            return Err(Failure::usage("nothing to load: name files or folders, or a node with --chain and --rpc URL"));
+        }
+        (_, []) => {}
     }
     let options = arguments.options();
     let store = settings.store()?;

@@ -29,16 +29,12 @@ use super::providers;
 #[command(next_help_heading = "History from nodes, in place of files")]
 pub struct NodeArguments {
     /// Addresses of nodes of the chain, separated by commas: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of
-    /// TRON. Every block is verified. A login is written before the host.
-    #[arg(
-        long,
-        value_name = "URL",
-        value_delimiter = ',',
-        env = "HEADWATER_RPC",
-        hide_env_values = true,
-        requires = "chain"
-    )]
-    pub rpc: Vec<String>,
+    /// TRON. Every block is verified. A login is written before the host. [env: `HEADWATER_RPC`, where no files are named]
+    #[arg(long, value_name = "URL", value_delimiter = ',', requires = "chain", conflicts_with = "paths")]
+    rpc: Vec<String>,
+    /// The same, where neither files nor other addresses are named.
+    #[arg(long, value_delimiter = ',', env = "HEADWATER_RPC", hide = true)]
+    usual_rpc: Vec<String>,
     /// First block [default: the first one that the store holds of the chain, else 0].
     #[arg(long, value_name = "BLOCK")]
     from: Option<u64>,
@@ -54,6 +50,25 @@ pub struct NodeArguments {
     /// Do not ask for internal movements.
     #[arg(long)]
     no_traces: bool,
+}
+
+impl NodeArguments {
+    /// Returns the addresses of nodes to ask; none for a load of files.
+    pub fn addresses(&self, loads_files: bool) -> Result<&[String], Failure> {
+        if !self.rpc.is_empty() {
+            return Ok(&self.rpc);
+        }
+        if !loads_files {
+            return Ok(&self.usual_rpc);
+        }
+        let is_for_nodes =
+            self.from.is_some() || self.to.is_some() || self.requests_per_second.is_some() || self.no_traces;
+        if is_for_nodes {
+            let options = "--from, --to, --requests-per-second and --no-traces";
+            return Err(Failure::usage(format!("{options} are for loads with --rpc, not for files")));
+        }
+        Ok(&[])
+    }
 }
 
 /// Shows the progress of a load from nodes.
@@ -84,12 +99,18 @@ impl HistoryProgress for NodeProgress {
 }
 
 /// Loads history from nodes.
-pub(super) fn run(settings: &Settings, chain: Chain, arguments: &NodeArguments, output: Output) -> Result<(), Failure> {
+pub(super) fn run(
+    settings: &Settings,
+    chain: Chain,
+    addresses: &[String],
+    arguments: &NodeArguments,
+    output: Output,
+) -> Result<(), Failure> {
     let store = settings.store()?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let failed = |error| Failure::from_error(&error);
-    let providers = Providers::new(&arguments.rpc, arguments.requests_per_second).map_err(failed)?;
+    let providers = Providers::new(addresses, arguments.requests_per_second).map_err(failed)?;
     let options = HistoryOptions {
         chain,
         from: arguments.from,

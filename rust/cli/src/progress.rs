@@ -52,11 +52,10 @@ impl Bar {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
             // So that rate and time left count from the beginning of the work.
             let bar = bar.with_style(style).with_elapsed(self.started.elapsed());
-            if before > 0 {
-                bar.set_position(before);
-                bar.tick();
-                bar.reset_eta();
-            }
+            // The rate is measured from here: a jump to what is done already would count as speed.
+            bar.set_position(done.max(before));
+            bar.tick();
+            bar.reset_eta();
             bar
         });
         bar.set_length(total);

@@ -1,5 +1,6 @@
 //! `headwater providers`.
 
+use headwater_ledger::Store;
 use headwater_node::{KnownProvider, ProviderSummary, known_providers};
 
 use super::Settings;
@@ -8,7 +9,9 @@ use super::output::{Output, date, grouped, table};
 
 /// Shows what loads saw of the nodes and services that they asked.
 pub(super) fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
-    let providers = known_providers(&settings.store()?).map_err(|error| Failure::from_error(&error))?;
+    let path = settings.store()?;
+    Store::open(&path)?;
+    let providers = known_providers(&path).map_err(|error| Failure::from_error(&error))?;
     output.report(&providers, || lines(&providers))
 }
 

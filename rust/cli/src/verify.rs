@@ -28,16 +28,20 @@ pub struct Arguments {
 #[command(next_help_heading = "Comparison with a node, in place of checksums")]
 struct ComparisonArguments {
     /// Addresses of nodes, separated by commas: compare balances, supplies of tokens or unspent outputs with them.
+    /// [env: `HEADWATER_RPC`]
     #[arg(long, value_name = "URL", value_delimiter = ',', requires = "chain", conflicts_with = "digest")]
     rpc: Vec<String>,
+    /// The same, where no other addresses are named.
+    #[arg(long, value_delimiter = ',', env = "HEADWATER_RPC", hide = true)]
+    usual_rpc: Vec<String>,
     /// The chain of the nodes.
-    #[arg(long, value_parser = super::chain(), ignore_case = true, requires = "rpc")]
+    #[arg(long, value_parser = super::chain(), ignore_case = true)]
     chain: Option<Chain>,
     /// Accounts to compare: the largest, and others that are spread over all.
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "rpc")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     accounts: u32,
     /// Requests a second that each provider may be asked [default: as many as it answers].
-    #[arg(long, value_name = "N", requires = "rpc")]
+    #[arg(long, value_name = "N")]
     requests_per_second: Option<f64>,
 }
 
@@ -95,7 +99,11 @@ fn compare(store: &Store, chain: Chain, arguments: &ComparisonArguments, output:
     let cancel = Cancel::new();
     on_interrupt(&cancel);
     let failed = |error| Failure::from_error(&error);
-    let providers = Providers::new(&arguments.rpc, arguments.requests_per_second).map_err(failed)?;
+    let addresses = if arguments.rpc.is_empty() { &arguments.usual_rpc } else { &arguments.rpc };
+    if addresses.is_empty() {
+        return Err(Failure::usage("--chain is for a comparison with nodes: name them with --rpc URL"));
+    }
+    let providers = Providers::new(addresses, arguments.requests_per_second).map_err(failed)?;
     let bar = Bar::new(Unit::Steps);
     let progress = |done, total| bar.update(done, total, "comparing accounts");
     let snapshot = store.snapshot()?;

@@ -191,20 +191,25 @@ fn warn_of_gaps(ledger: &dyn Ledger, chain: Chain, coverage: &Coverage, window: 
             None => lacking.push((touched.to_vec(), vec![table.words()])),
         }
     }
-    for (ranges, kinds) in lacking {
+    let Some(first) = lacking.iter().filter_map(|(ranges, _)| ranges.first()).min() else { return };
+    let part = |(ranges, kinds): &(Vec<(u64, u64)>, Vec<&str>)| {
         let (first, last) = ranges[0];
         let others = match ranges.len() - 1 {
             0 => String::new(),
             1 => " and of 1 other range".to_owned(),
             more => format!(" and of {more} other ranges"),
         };
-        let message = format!(
-            "the store lacks {} of {chain} for blocks {first} to {last}{others}: the answer may lack what happened there; \
-             `headwater ingest` of these blocks fills the gap",
-            kinds.join(", "),
-        );
-        warnings.add_counted("gap", message, ranges.len() as u64);
-    }
+        format!("{} of blocks {first} to {last}{others}", kinds.join(", "))
+    };
+    let parts: Vec<String> = lacking.iter().map(part).collect();
+    let message = format!(
+        "the store lacks for {chain}: {}. The answer may lack what happened there; `headwater ingest` of these blocks, from \
+         files or with `--rpc URL --from {} --to {}`, fills the gap",
+        parts.join("; "),
+        first.0,
+        first.1,
+    );
+    warnings.add_counted("gap", message, lacking.iter().map(|(ranges, _)| ranges.len() as u64).sum());
 }
 
 /// Returns the places of the gaps that may hold blocks of a window: those between the ones that end before it and the ones

@@ -22,17 +22,20 @@ fn town() -> Town {
     engine(vec![held])
 }
 
-fn gaps(request: &Value) -> Vec<String> {
+/// Returns the message and the count of the warning of gaps.
+fn gaps(request: &Value) -> Option<(String, u64)> {
     let warnings = ask(&town(), "transactions", request).unwrap().warnings;
-    warnings.into_iter().filter(|warning| warning.code == "gap").map(|warning| warning.message).collect()
+    let gap = warnings.into_iter().find(|warning| warning.code == "gap")?;
+    Some((gap.message, gap.count.unwrap()))
 }
 
 #[test]
 fn gap_is_named_once_for_kinds_that_lack_the_same() {
-    let messages = gaps(&about(ALICE, json!({})));
-    assert_eq!(messages.len(), 2);
-    assert!(messages[0].starts_with("the store lacks block headers, transactions of ethereum for blocks 16 to 17:"));
-    assert!(messages[1].starts_with("the store lacks traces of ethereum for blocks 21 to 30:"), "{messages:?}");
+    let (message, count) = gaps(&about(ALICE, json!({}))).unwrap();
+    let expected =
+        "the store lacks for ethereum: block headers, transactions of blocks 16 to 17; traces of blocks 21 to 30. ";
+    assert!(message.starts_with(expected) && message.contains("--rpc URL --from 16 --to 17"), "{message}");
+    assert_eq!(count, 2);
 }
 
 #[test]
@@ -41,11 +44,11 @@ fn gap_outside_of_the_window_is_not_warned_of() {
         let secs = |block: Option<u64>| block.map(|block| time(block).secs());
         about(ALICE, json!({"start_time": secs(from), "end_time": secs(to)}))
     };
-    assert!(gaps(&window(None, Some(14))).is_empty());
-    assert_eq!(gaps(&window(Some(15), Some(18))).len(), 1);
-    let later = gaps(&window(Some(19), None));
-    assert!(later.len() == 1 && later[0].contains("traces"), "{later:?}");
-    assert_eq!(gaps(&window(Some(18), None)).len(), 2, "the gap may end at the time of block 18");
+    assert_eq!(gaps(&window(None, Some(14))), None);
+    assert_eq!(gaps(&window(Some(15), Some(18))).unwrap().1, 1);
+    let (later, count) = gaps(&window(Some(19), None)).unwrap();
+    assert!(count == 1 && later.contains("traces"), "{later}");
+    assert_eq!(gaps(&window(Some(18), None)).unwrap().1, 2, "the gap may end at the time of block 18");
 }
 
 #[test]

@@ -108,7 +108,7 @@ pub enum NodeError {
         text: String,
     },
     /// No provider is left for a range.
-    #[error("blocks {first} to {last} cannot be loaded:\n{}", reasons.join("\n"))]
+    #[error("no provider answers for {}:\n{}", blocks(*first, *last), reasons.join("\n"))]
     NoProvider {
         /// The first block.
         first: u64,
@@ -167,4 +167,9 @@ pub enum NodeError {
         /// The reason.
         source: io::Error,
     },
+}
+
+/// Names a range of blocks.
+fn blocks(first: u64, last: u64) -> String {
+    if first == last { format!("block {first}") } else { format!("blocks {first} to {last}") }
 }

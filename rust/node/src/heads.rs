@@ -42,11 +42,13 @@ pub(crate) fn find_heads(
     let last = to.unwrap_or(agreed);
     if last > newest {
         return Err(NodeError::Range(format!(
-            "block {last} is not final: the newest final block of the providers is {newest}; load up to it, or later"
+            "block {last} is not final: the newest final block of the providers is {newest}; end there, or repeat the load in some minutes"
         )));
     }
     if from > last {
-        return Err(NodeError::Range(format!("the range begins at block {from} and ends at {last}")));
+        return Err(NodeError::Range(format!(
+            "the range begins at block {from} and ends at {last}; the newest final block of the providers is {newest}"
+        )));
     }
     let is_disputed = to.is_none() && heads[0].0 != newest;
     let list = || heads.iter().map(|(head, name)| format!("{head} by {name}")).collect::<Vec<_>>().join(", ");

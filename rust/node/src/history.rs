@@ -9,12 +9,10 @@ use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, uncovered};
 use headwater_ledger::store::{CommitReport, Writer};
-use headwater_types::{Chain, Family, Timestamp};
+use headwater_types::{Chain, Timestamp};
 use serde::Serialize;
 
-use crate::bitcoin_source::BitcoinSource;
 use crate::error::NodeError;
-use crate::evm_source::EvmSource;
 use crate::heads::{Heads, find_heads};
 use crate::link_check::{Fetch, LinkCheck, held_blocks};
 use crate::pending::{Link, PendingCommit};
@@ -23,9 +21,9 @@ use crate::queue::{AHEAD, Pieces, Queue};
 use crate::score_card::ProviderSummary;
 use crate::score_file;
 use crate::source::Source;
+use crate::sources::source_of;
 use crate::spool::{Spool, remove};
 use crate::transport::Provider;
-use crate::tron_source::TronSource;
 
 /// A commit is made once so many bytes of answers are gathered.
 const COMMIT_BYTES: usize = 64 << 20;
@@ -171,7 +169,7 @@ fn load_into(
     let began = Instant::now();
     let chain = options.chain;
     let from = options.from.unwrap_or_else(|| first_held(writer, chain));
-    let source = source_of(chain, writer, from);
+    let source = source_of(chain, writer.snapshot().coverage().get(&chain), from);
     let Heads { to, note } = find_heads(providers, &*source, (from, options.to), cancel)?;
     let spool = Spool::new(store)?;
     let start = LoadStart::new(writer)?;
@@ -211,15 +209,6 @@ fn load_into(
         seconds: began.elapsed().as_secs_f64(),
         generation: load.generation,
     })
-}
-
-/// Finds the source of a chain.
-fn source_of(chain: Chain, writer: &Writer, from: u64) -> Box<dyn Source> {
-    match chain.family() {
-        Family::Evm => Box::new(EvmSource::new(chain)),
-        Family::Utxo => Box::new(BitcoinSource::new(writer.snapshot().coverage().get(&chain), from)),
-        Family::Tron => Box::new(TronSource::default()),
-    }
 }
 
 /// Returns the first block that the store holds of a chain; 0 if none.

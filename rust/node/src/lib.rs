@@ -25,6 +25,7 @@ mod queue;
 mod score_card;
 mod score_file;
 mod source;
+mod sources;
 mod spool;
 mod transport;
 mod tron_source;

@@ -45,7 +45,12 @@ impl Providers {
     /// # Errors
     /// When there is none, or one is not the address of a web server.
     pub fn new(urls: &[String], rate: Option<f64>) -> Result<Self, NodeError> {
-        let mut all = urls.iter().map(|url| Provider::new(url, rate)).collect::<Result<Vec<_>, _>>()?;
+        let mut all = urls
+            .iter()
+            .map(|url| url.trim())
+            .filter(|url| !url.is_empty())
+            .map(|url| Provider::new(url, rate))
+            .collect::<Result<Vec<_>, _>>()?;
         if all.len() > 1 {
             all = all.into_iter().map(Provider::with_peers).collect();
         }

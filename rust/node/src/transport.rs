@@ -104,7 +104,10 @@ impl Provider {
             Some((login, host)) => (Some(percent_decode_str(login).decode_utf8_lossy().into_owned()), host),
             None => (None, authority),
         };
-        if !matches!(scheme, "http" | "https") || host.is_empty() || url.contains(char::is_whitespace) {
+        let port = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map(|(_, port)| port);
+        let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
+        let is_web = matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https");
+        if !is_web || host.is_empty() || !is_port || url.contains(char::is_whitespace) {
             return Err(NodeError::Address { text: host.chars().take(80).collect() });
         }
         let config = Agent::config_builder()

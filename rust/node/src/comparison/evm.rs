@@ -167,7 +167,15 @@ fn amounts(run: &Run<'_>, provider: &Provider, calls: &[Call], block: u64) -> Re
                 Ok(answer) => amount(&answer),
                 // A call that the contract reverts.
                 Err(CallError::Failed(_)) if method == "eth_call" => None,
-                Err(error) => return Err(error.into()),
+                Err(error @ (CallError::Cancelled | CallError::RateLimited { .. } | CallError::Unreachable(_))) => {
+                    return Err(error.into());
+                }
+                Err(error) => {
+                    let text = format!(
+                        "state of block {block} ({error}): ask a node that keeps old states, or compare soon after a load"
+                    );
+                    return Err(CallError::Missing(text).into());
+                }
             };
         }
     }

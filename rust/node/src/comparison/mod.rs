@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::error::NodeError;
 use crate::pool::Providers;
+use crate::sources::source_of;
 
 /// The maximum number of differences that are listed. Counts are of all.
 const MAX_LISTED: usize = 100;
@@ -112,6 +113,8 @@ pub fn compare_balances(
     let coverage = ledger.coverage().get(&chain);
     let coverage = coverage.ok_or_else(|| NodeError::Range(format!("the store holds no blocks of {chain}")))?;
     let span = span(chain, coverage)?;
+    let source = source_of(chain, Some(coverage), span.block);
+    providers.check_each((span.block, span.block), |provider| source.check_chain(provider, cancel))?;
     let sample = sample::accounts(ledger, chain, accounts)?;
     let mut report = ComparisonReport {
         chain: chain.name().to_owned(),
@@ -150,11 +153,9 @@ fn span(chain: Chain, coverage: &Coverage) -> Result<Span, NodeError> {
             Ok(Span { base: (!holds_first_balances).then_some(first.saturating_sub(1)), block: *last })
         }
         ranges => Err(NodeError::Range(format!(
-            "the transactions of {chain} are complete for {} ranges of blocks, from {} to {}, with gaps between or behind \
-             them: `headwater ingest` of the missing blocks comes first",
-            ranges.len(),
-            ranges[0].0,
-            ranges[ranges.len() - 1].1
+            "balances of {chain} cannot be compared: its transactions are complete for the blocks {} only, with gaps between \
+             or behind them; load the missing blocks first",
+            ranges.iter().map(|(first, last)| format!("{first} to {last}")).collect::<Vec<_>>().join(", ")
         ))),
     }
 }
