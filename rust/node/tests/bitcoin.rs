@@ -72,7 +72,11 @@ fn bitcoin_load_from_the_middle_has_its_inputs() {
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
     let blocks = Blocks::regtest(COUNT);
     let node = blocks.node(Fault::None);
+    // The age that a node states does not matter.
+    let aged = folder.path().join("aged");
+    load(&aged, &[&blocks.node(Fault::SpentHeight)], (MIDDLE, None)).0.unwrap();
     let report = load(&parts, &[&node], (MIDDLE, None)).0.unwrap();
+    assert_eq!(digest(&aged), digest(&parts));
     assert_eq!((report.from, report.to, report.notes.len()), (MIDDLE, 40, 1));
     assert!(report.notes[0].contains("as nodes state them: no hash or signature"), "{}", report.notes[0]);
     // The coins of block 18 with its fees, and the change of block 19.

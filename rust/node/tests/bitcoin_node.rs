@@ -47,6 +47,8 @@ pub(crate) enum Fault {
     SpentOwner,
     /// Such an output has a script of another form, which pays to somebody else (P2TR).
     SpentForm,
+    /// Such an output is stated to be as old as outputs of the load.
+    SpentHeight,
     /// The value of such an output is too low.
     SpentLow,
     /// It states the output of another transaction.
@@ -352,6 +354,7 @@ impl Core {
             match self.fault {
                 Fault::SpentOwner => spent["scriptPubKey"]["hex"] = json!(pays(99).to_hex_string()),
                 Fault::SpentForm => spent["scriptPubKey"]["hex"] = json!(format!("5120{}", hex::encode(&key(99)[1..]))),
+                Fault::SpentHeight => spent["height"] = json!(30),
                 Fault::SpentLow => spent["value"] = json!(49.999_999_99),
                 _ => {}
             }
