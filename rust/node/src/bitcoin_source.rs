@@ -2,7 +2,10 @@
 //!
 //! Raw blocks are verified against their hash. They do not contain amounts and owners of inputs: the store takes them from
 //! the outputs that it holds. A load whose earlier blocks are not held asks the node for them (`getblock HASH 3`), and
-//! checks what can be checked ([`CreatedOutputs`]). Both are written in the form of `getblock HASH 3`.
+//! accepts owners that the inputs prove ([`CreatedOutputs`]). Both are written in the form of `getblock HASH 3`.
+//!
+//! Blocks are fetched out of order, so the source does not know which outputs the load brings itself. It passes on all
+//! proven ones: the store prefers the output itself, and refuses an amount that differs from it.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +14,7 @@ use std::sync::{Mutex, OnceLock};
 use headwater_ledger::Cancel;
 use headwater_ledger::read::{Coverage, CoverageTable, uncovered};
 use headwater_types::{BlockHash, Chain, Network};
-use headwater_verify::bitcoin::{CreatedOutputs, SpentOutput, VerifiedBlock, satoshis, verify_block};
+use headwater_verify::bitcoin::{CreatedOutputs, Proof, SpentOutput, VerifiedBlock, satoshis, verify_block};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -48,7 +51,7 @@ const AFTER_FORK: (u64, &str) = (478_559, "00000000000000000019f112ec0a9982926f1
 enum Inputs {
     /// The store holds all outputs, or will with this load.
     Held,
-    /// The node states those of outputs that were created before this block.
+    /// The node states them, because outputs from before this block are not held.
     Asked { before: u64 },
 }
 
@@ -62,7 +65,14 @@ pub(crate) struct BitcoinSource {
     stating: Mutex<BTreeSet<String>>,
     /// Blocks whose spent outputs no provider states.
     unstated: AtomicU64,
+    /// Inputs whose amounts are as a node states them.
+    unsigned: AtomicU64,
+    /// Inputs that do not prove their owner.
+    unproven: AtomicU64,
 }
+
+/// Outputs that the inputs of each transaction but the first spend; `None` where nothing proves them.
+type Spent = Vec<Vec<Option<SpentOutput>>>;
 
 /// A block with the outputs that it spends; other members are passed over.
 #[derive(Debug, Default, Deserialize)]
@@ -84,7 +94,6 @@ struct StatedInput {
 
 #[derive(Debug, Deserialize)]
 struct StatedOutput {
-    height: u64,
     value: f64,
     #[serde(rename = "scriptPubKey")]
     script: StatedScript,
@@ -106,6 +115,8 @@ impl BitcoinSource {
             batches: Batches::new(BATCH, BATCH),
             stating: Mutex::default(),
             unstated: AtomicU64::new(0),
+            unsigned: AtomicU64::new(0),
+            unproven: AtomicU64::new(0),
         }
     }
 
@@ -184,7 +195,7 @@ impl BitcoinSource {
         blocks: &[VerifiedBlock],
         hashes: &[BlockHash],
         cancel: &Cancel,
-    ) -> Result<Vec<Vec<Vec<SpentOutput>>>, FetchError> {
+    ) -> Result<Vec<Spent>, FetchError> {
         if self.inputs == Inputs::Held {
             return Ok(Vec::new());
         }
@@ -214,8 +225,15 @@ impl BitcoinSource {
         for (block, stated) in blocks.iter().zip(stated) {
             created.add(block);
             let stated = stated.outputs().map_err(|text| CallError::Malformed(format!("{WITH_SPENT}: {text}")))?;
-            created.verify_spent(block, &stated)?;
-            spent.push(stated);
+            let proofs = created.verify_spent(block, &stated)?;
+            let count = |proof| proofs.iter().flatten().filter(|one| **one == proof).count() as u64;
+            self.unsigned.fetch_add(count(Proof::Owner), Ordering::Relaxed);
+            self.unproven.fetch_add(count(Proof::Nothing), Ordering::Relaxed);
+            let proven = |(stated, proof)| (proof != Proof::Nothing).then_some(stated);
+            let transactions = stated.into_iter().zip(proofs);
+            spent.push(
+                transactions.map(|(stated, proofs)| stated.into_iter().zip(proofs).map(proven).collect()).collect(),
+            );
         }
         Ok(spent)
     }
@@ -239,7 +257,7 @@ impl StatedBlock {
             };
             let script = hex::decode(&spent.script.hex).map_err(|_| format!("the script {:?}", spent.script.hex))?;
             let satoshis = satoshis(spent.value).map_err(|_| format!("the value {}", spent.value))?;
-            Ok(SpentOutput { txid, index, height: spent.height, satoshis, script })
+            Ok(SpentOutput { txid, index, satoshis, script })
         };
         self.tx.into_iter().skip(1).map(|transaction| transaction.vin.into_iter().map(output).collect()).collect()
     }
@@ -323,8 +341,7 @@ impl Source for BitcoinSource {
         for (place, (height, block)) in (first..).zip(&blocks).enumerate() {
             fetched.blocks += 1;
             fetched.counts.push(BlockCounts { transactions: block.block().txdata.len() as u64, logs: None });
-            let spent = spent.get(place).map(Vec::as_slice);
-            fetched.add_lines([&self.document(height, hashes[place], block, spent)]);
+            fetched.add_lines([&document(height, hashes[place], block, spent.get(place))]);
         }
         fetched.parent = blocks.first().map(VerifiedBlock::parent_hash);
         fetched.hashes = hashes;
@@ -332,74 +349,74 @@ impl Source for BitcoinSource {
     }
 
     fn notes(&self) -> Vec<String> {
-        let blocks = self.unstated.load(Ordering::Relaxed);
         let Inputs::Asked { before } = self.inputs else { return Vec::new() };
-        if blocks == 0 {
-            return Vec::new();
-        }
-        vec![format!(
-            "amounts and owners of inputs that spend outputs from before block {before} are unknown in {blocks} blocks: no \
-             node answers {WITH_SPENT} (Bitcoin Core 25 or later does); load from block 0, or name such a node"
-        )]
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (blocks, unsigned, unproven) = (count(&self.unstated), count(&self.unsigned), count(&self.unproven));
+        let notes = [
+            (
+                blocks,
+                format!(
+                    "amounts and owners of inputs that spend outputs from before block {before} are unknown in {blocks} blocks: \
+                     no node answers {WITH_SPENT} (Bitcoin Core 25 or later does); load from block 0, or name such a node"
+                ),
+            ),
+            (
+                unsigned,
+                format!(
+                    "amounts of up to {unsigned} inputs that spend outputs from before block {before} are as nodes state them: \
+                     no hash or signature covers them; load from block 0 to verify them"
+                ),
+            ),
+            (
+                unproven,
+                format!(
+                    "amounts and owners of up to {unproven} inputs that spend outputs from before block {before} are unknown: \
+                     these inputs do not prove their owners; load from block 0"
+                ),
+            ),
+        ];
+        notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect()
     }
 }
 
-impl BitcoinSource {
-    /// A block in the form of `getblock HASH 3`, as far as it is read. It has only those spent outputs that the load does not
-    /// bring itself: the others are in raw blocks, which are verified.
-    fn document(
-        &self,
-        height: u64,
-        hash: BlockHash,
-        block: &VerifiedBlock,
-        spent: Option<&[Vec<SpentOutput>]>,
-    ) -> Value {
-        let header = &block.block().header;
-        let transactions = block.block().txdata.iter().enumerate().map(|(index, transaction)| {
-            let inputs = transaction.input.iter().enumerate().map(|(place, input)| {
-                if index == 0 {
-                    return json!({"coinbase": input.script_sig.to_hex_string()});
-                }
-                let point = &input.previous_output;
-                let mut entry =
-                    json!({"txid": point.txid.to_string(), "vout": point.vout, "sequence": input.sequence.0});
-                let spent = spent.map(|spent| &spent[index - 1][place]).filter(|spent| self.is_needed(spent));
-                if let Some(spent) = spent {
-                    entry["prevout"] = output(spent.satoshis, &hex::encode(&spent.script));
-                }
-                entry
-            });
-            let outputs =
-                transaction.output.iter().map(|one| output(one.value.to_sat(), &one.script_pubkey.to_hex_string()));
-            json!({
-                "txid": transaction.compute_txid().to_string(),
-                "version": transaction.version.0,
-                "locktime": transaction.lock_time.to_consensus_u32(),
-                "weight": transaction.weight().to_wu(),
-                "vin": inputs.collect::<Vec<_>>(),
-                "vout": outputs.collect::<Vec<_>>(),
-            })
+/// A block in the form of `getblock HASH 3`, as far as it is read.
+fn document(height: u64, hash: BlockHash, block: &VerifiedBlock, spent: Option<&Spent>) -> Value {
+    let header = &block.block().header;
+    let transactions = block.block().txdata.iter().enumerate().map(|(index, transaction)| {
+        let inputs = transaction.input.iter().enumerate().map(|(place, input)| {
+            if index == 0 {
+                return json!({"coinbase": input.script_sig.to_hex_string()});
+            }
+            let point = &input.previous_output;
+            let mut entry = json!({"txid": point.txid.to_string(), "vout": point.vout, "sequence": input.sequence.0});
+            if let Some(spent) = spent.and_then(|spent| spent[index - 1][place].as_ref()) {
+                entry["prevout"] = output(spent.satoshis, &hex::encode(&spent.script));
+            }
+            entry
         });
-        let mut document = json!({
-            "hash": text(hash),
-            "height": height,
-            "merkleroot": header.merkle_root.to_string(),
-            "nonce": header.nonce,
-            "time": header.time,
-            "tx": transactions.collect::<Vec<_>>(),
-        });
-        if height > 0 {
-            document["previousblockhash"] = text(block.parent_hash()).into();
-        }
-        document
+        let outputs =
+            transaction.output.iter().map(|one| output(one.value.to_sat(), &one.script_pubkey.to_hex_string()));
+        json!({
+            "txid": transaction.compute_txid().to_string(),
+            "version": transaction.version.0,
+            "locktime": transaction.lock_time.to_consensus_u32(),
+            "weight": transaction.weight().to_wu(),
+            "vin": inputs.collect::<Vec<_>>(),
+            "vout": outputs.collect::<Vec<_>>(),
+        })
+    });
+    let mut document = json!({
+        "hash": text(hash),
+        "height": height,
+        "merkleroot": header.merkle_root.to_string(),
+        "nonce": header.nonce,
+        "time": header.time,
+        "tx": transactions.collect::<Vec<_>>(),
+    });
+    if height > 0 {
+        document["previousblockhash"] = text(block.parent_hash()).into();
     }
-
-    fn is_needed(&self, spent: &SpentOutput) -> bool {
-        match self.inputs {
-            Inputs::Held => false,
-            Inputs::Asked { before } => spent.height < before,
-        }
-    }
+    document
 }
 
 fn text(hash: BlockHash) -> String {

@@ -72,8 +72,13 @@ fn bitcoin_load_from_the_middle_has_its_inputs() {
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
     let blocks = Blocks::regtest(COUNT);
     let node = blocks.node(Fault::None);
+    // The age that a node states does not matter.
+    let aged = folder.path().join("aged");
+    load(&aged, &[&blocks.node(Fault::SpentHeight)], (MIDDLE, None)).0.unwrap();
     let report = load(&parts, &[&node], (MIDDLE, None)).0.unwrap();
-    assert_eq!((report.from, report.to, report.notes.len()), (MIDDLE, 40, 0));
+    assert_eq!(digest(&aged), digest(&parts));
+    assert_eq!((report.from, report.to, report.notes.len()), (MIDDLE, 40, 1));
+    assert!(report.notes[0].contains("as nodes state them: no hash or signature"), "{}", report.notes[0]);
     // The coins of block 18 with its fees, and the change of block 19.
     let change = blocks.blocks[19].txdata[1].output[1].value.to_sat();
     assert_eq!(amounts(&facts(&parts, &blocks, (20, 1))), [Some(5_000_001_500), Some(change)]);
@@ -85,6 +90,18 @@ fn bitcoin_load_from_the_middle_has_its_inputs() {
     load(&later, &[&node], (0, Some(19))).0.unwrap();
     load(&later, &[&node], (20, Some(40))).0.unwrap();
     assert_eq!((node.asked("getblock") - asked, digest(&later)), (41, digest(&whole)));
+}
+
+/// Seven of the first 256 blocks spend outputs, to keys in signatures of that time.
+#[test]
+fn real_signatures_prove_owners_of_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, blocks) = (folder.path().join("store"), Blocks::mainnet());
+    let report = load(&store, &[&blocks.node(Fault::None)], (100, None)).0.unwrap();
+    assert_eq!(report.to, 249);
+    assert!(report.notes[0].starts_with("amounts of up to "), "{:?}", report.notes);
+    // The first payment: 50 BTC of block 9.
+    assert_eq!(amounts(&facts(&store, &blocks, (170, 1))), [Some(5_000_000_000)]);
 }
 
 #[test]
@@ -103,6 +120,7 @@ fn bitcoin_lies_are_named_and_others_are_asked() {
         (Fault::SpentOther, LIE, "position"),
         (Fault::SpentMissing, LIE, "count"),
         (Fault::SpentOwner, 20, "spent_output"),
+        (Fault::SpentForm, 20, "spent_output"),
         (Fault::SpentLow, 20, "spent_output"),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -150,7 +168,8 @@ fn nodes_that_state_spent_outputs_are_preferred() {
     let blocks = Blocks::regtest(COUNT);
     let (without, with) = (blocks.node(Fault::NoSpent), blocks.node(Fault::None));
     let report = load(&store, &[&without, &with], (MIDDLE, None)).0.unwrap();
-    assert!(report.notes.is_empty() && report.to == 40, "{:?}", report.notes);
+    assert!(report.notes.iter().all(|note| note.contains("as nodes state them")), "{:?}", report.notes);
+    assert_eq!(report.to, 40);
     assert!(amounts(&facts(&store, &blocks, (20, 1))).iter().all(Option::is_some));
 }
 

@@ -6,10 +6,12 @@ use std::io::Read as _;
 use bitcoin::absolute::LockTime;
 use bitcoin::consensus::{deserialize, serialize};
 use bitcoin::hashes::Hash as _;
-use bitcoin::script::Builder;
+use bitcoin::script::{Builder, PushBytesBuf};
+use bitcoin::sighash::{EcdsaSighashType, SighashCache};
 use bitcoin::{
     Amount, Block, BlockHash, OutPoint, PubkeyHash, ScriptBuf, Sequence, Transaction, TxIn, TxOut, WPubkeyHash, Witness,
 };
+use secp256k1::{PublicKey, Secp256k1, SecretKey};
 use serde_json::{Value, json};
 
 use crate::fake::{Disturbance, FakeNode, Reply, RpcError, json_rpc};
@@ -43,6 +45,10 @@ pub(crate) enum Fault {
     SpentScript,
     /// The owner of an output from before the load is another.
     SpentOwner,
+    /// Such an output has a script of another form, which pays to somebody else (P2TR).
+    SpentForm,
+    /// Such an output is stated to be as old as outputs of the load.
+    SpentHeight,
     /// The value of such an output is too low.
     SpentLow,
     /// It states the output of another transaction.
@@ -97,27 +103,22 @@ impl Blocks {
         for height in 1..count {
             let mut transactions = Vec::new();
             if height > 2 {
-                let coins = |block: &Block, place: usize, vout| {
+                let coins = |block: &Block, place: usize, vout: u32, number: u8| {
                     let transaction: &Transaction = &block.txdata[place];
-                    (
-                        OutPoint { txid: transaction.compute_txid(), vout },
-                        transaction.output[vout as usize].value.to_sat(),
-                    )
+                    let point = OutPoint { txid: transaction.compute_txid(), vout };
+                    (point, transaction.output[vout as usize].clone(), number)
                 };
-                let (minted, value) = coins(&blocks[usize::from(height) - 2], 0, 0);
-                let mut inputs = vec![spend(minted, &key(height - 2), false)];
-                let mut value = value - 1_000;
+                let mut spent = vec![coins(&blocks[usize::from(height) - 2], 0, 0, height - 2)];
                 if height > 3 {
-                    let (change, amount) = coins(&blocks[usize::from(height) - 1], 1, 1);
-                    inputs.push(spend(change, &key(height - 1), false));
-                    value += amount;
+                    spent.push(coins(&blocks[usize::from(height) - 1], 1, 1, height - 1));
                 }
+                let value = spent.iter().map(|(_, output, _)| output.value.to_sat()).sum::<u64>() - 1_000;
                 let half = value / 2 + u64::from(height);
-                let first = transaction(inputs, &[(half, witness_of(height)), (value - half, pays(height))]);
+                let first = signed(&spent, &[(half, witness_of(height)), (value - half, pays(height))]);
                 let inner = OutPoint { txid: first.compute_txid(), vout: 0 };
+                let output = first.output[0].clone();
                 transactions.push(first);
-                transactions
-                    .push(transaction(vec![spend(inner, &key(height), true)], &[(half - 500, pays(height + 100))]));
+                transactions.push(signed(&[(inner, output, height)], &[(half - 500, pays(height + 100))]));
             }
             let parent = blocks[usize::from(height) - 1].clone();
             blocks.push(mined(height, &parent, transactions));
@@ -148,10 +149,12 @@ impl Blocks {
     }
 }
 
+fn secret(number: u8) -> SecretKey {
+    SecretKey::from_slice(&[number; 32]).unwrap()
+}
+
 fn key(number: u8) -> [u8; 33] {
-    let mut key = [number; 33];
-    key[0] = 2;
-    key
+    PublicKey::from_secret_key(&Secp256k1::new(), &secret(number)).serialize()
 }
 
 fn pays(number: u8) -> ScriptBuf {
@@ -162,14 +165,34 @@ fn witness_of(number: u8) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(&key(number)))
 }
 
-fn spend(previous_output: OutPoint, key: &[u8; 33], is_witness: bool) -> TxIn {
-    let signature = [7; 70];
-    let (script_sig, witness) = if is_witness {
-        (ScriptBuf::new(), Witness::from_slice(&[&signature[..], key]))
-    } else {
-        (Builder::new().push_slice(signature).push_slice(key).into_script(), Witness::new())
+/// A transaction that spends outputs of numbered keys.
+fn signed(spent: &[(OutPoint, TxOut, u8)], outputs: &[(u64, ScriptBuf)]) -> Transaction {
+    let input = |(previous_output, ..): &(OutPoint, TxOut, u8)| TxIn {
+        previous_output: *previous_output,
+        sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
+        ..TxIn::default()
     };
-    TxIn { previous_output, script_sig, sequence: Sequence::ENABLE_RBF_NO_LOCKTIME, witness }
+    let unsigned = transaction(spent.iter().map(input).collect(), outputs);
+    let mut signed = unsigned.clone();
+    for (index, (_, output, number)) in spent.iter().enumerate() {
+        let (script, kind) = (&output.script_pubkey, EcdsaSighashType::All);
+        let mut cache = SighashCache::new(&unsigned);
+        let message = if script.is_p2wpkh() {
+            cache.p2wpkh_signature_hash(index, script, output.value, kind).unwrap().into()
+        } else {
+            cache.legacy_signature_hash(index, script, kind.to_u32()).unwrap().into()
+        };
+        let signature = Secp256k1::new().sign_ecdsa(&message, &secret(*number)).serialize_der();
+        let signature = [&signature[..], &[1]].concat();
+        if script.is_p2wpkh() {
+            signed.input[index].witness = Witness::from_slice(&[&signature[..], &key(*number)]);
+        } else {
+            let signature = PushBytesBuf::try_from(signature).unwrap();
+            signed.input[index].script_sig =
+                Builder::new().push_slice(signature).push_slice(key(*number)).into_script();
+        }
+    }
+    signed
 }
 
 fn transaction(input: Vec<TxIn>, outputs: &[(u64, ScriptBuf)]) -> Transaction {
@@ -330,6 +353,8 @@ impl Core {
             let spent = &mut tx[1]["vin"][0]["prevout"];
             match self.fault {
                 Fault::SpentOwner => spent["scriptPubKey"]["hex"] = json!(pays(99).to_hex_string()),
+                Fault::SpentForm => spent["scriptPubKey"]["hex"] = json!(format!("5120{}", hex::encode(&key(99)[1..]))),
+                Fault::SpentHeight => spent["height"] = json!(30),
                 Fault::SpentLow => spent["value"] = json!(49.999_999_99),
                 _ => {}
             }

@@ -6,6 +6,7 @@
 //! a block: [`CreatedOutputs`] checks what a node states of them. The target is compared with the limit of the network
 //! only: whether it follows from the blocks before is seen by callers that hold them.
 
+mod proof;
 mod spent_outputs;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use headwater_types::{BlockHash, Network};
 use crate::Part;
 use crate::mismatch::{Digest, Fault, Mismatch, Rule, VerificationError};
 
+pub use proof::Proof;
 pub use spent_outputs::{CreatedOutputs, SpentOutput, satoshis};
 
 /// The first bytes of a coinbase output that commits to the witnesses (BIP 141): return, push 36 bytes, header.
@@ -73,6 +75,10 @@ struct Rules {
     stated_height: u64,
     /// The first block with witnesses (BIP 141).
     witnesses: u64,
+    /// The first block that verifies taproot outputs (BIP 341).
+    taproot: u64,
+    /// The first time at which scripts in P2SH are executed (BIP 16).
+    script_hash_time: u32,
     /// Blocks until the subsidy halves.
     halving: u64,
 }
@@ -87,8 +93,17 @@ impl Rules {
             Network::Signet => (&Params::SIGNET, 0),
             Network::Regtest => (&Params::REGTEST, 0),
         };
+        // On testnet no block contradicts taproot from the first block with witnesses on.
+        let taproot = if network == Network::Mainnet { 709_632 } else { witnesses };
         let halving = if network == Network::Regtest { 150 } else { 210_000 };
-        Self { limit: params.max_attainable_target, stated_height: params.bip34_height.into(), witnesses, halving }
+        Self {
+            limit: params.max_attainable_target,
+            stated_height: params.bip34_height.into(),
+            witnesses,
+            taproot,
+            script_hash_time: params.bip16_time,
+            halving,
+        }
     }
 
     /// Returns the coins that a block creates, in satoshis.
