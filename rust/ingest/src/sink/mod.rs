@@ -342,7 +342,8 @@ impl<'a> Sink<'a> {
     }
 
     /// Claims a table from the first to the last row of a file that is part of an export. At the end of the load the claim
-    /// is extended to the ends of the export ranges in which it begins or ends: of those of transactions if there is no other.
+    /// is extended to the ends of the export ranges in which it begins or ends. If there are none, files of transactions
+    /// give them.
     pub fn claim_span(&mut self, table: CoverageTable, (first, last): (u64, u64)) {
         self.claim(Claim::Blocks { first, last, table });
         self.spans.add_span(self.export(), table, (first, last));
