@@ -1,9 +1,9 @@
 //! The target of facts, with the look-ups that readers need.
 
-use headwater_ledger::facts::Batch;
+use headwater_ledger::facts::{Batch, Claim};
 use headwater_ledger::read::{Accounts, Assets, CoverageTable, Generation, Transactions};
 use headwater_ledger::store::{CommitReport, Contradiction, Writer};
-use headwater_ledger::{Cancel, LedgerError};
+use headwater_ledger::{Cancel, Ledger, LedgerError};
 use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the questions that some files leave open.
@@ -51,6 +51,12 @@ pub trait Target {
     /// When the target cannot be read.
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError>;
 
+    /// Returns whether the transactions of a block were verified against its hash.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    fn is_verified(&self, chain: Chain, block: u64) -> Result<bool, LedgerError>;
+
     /// Returns the state of a contract as a token.
     ///
     /// # Errors
@@ -92,6 +98,11 @@ pub enum HeldToken {
     Known,
 }
 
+fn is_covered(ledger: &dyn Ledger, chain: Chain, table: CoverageTable, block: u64) -> bool {
+    let ranges = ledger.coverage().get(&chain).map_or(&[][..], |coverage| coverage.ranges_of(table));
+    ranges.get(ranges.partition_point(|(_, last)| *last < block)).is_some_and(|(first, _)| *first <= block)
+}
+
 impl Target for Writer {
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
         Self::commit(self, batch, cancel)
@@ -126,14 +137,14 @@ impl Target for Writer {
 
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
         let ledger = self.snapshot();
-        let ranges = ledger.coverage().get(&chain).and_then(|coverage| coverage.ranges.get(&CoverageTable::Blocks));
-        let ranges = ranges.map_or(&[][..], Vec::as_slice);
-        let is_stated =
-            ranges.get(ranges.partition_point(|(_, last)| *last < block)).is_some_and(|(first, _)| *first <= block);
-        if !is_stated {
+        if !is_covered(&*ledger, chain, CoverageTable::Blocks, block) {
             return Ok(None);
         }
         Ok(ledger.block(chain, block)?.and_then(|block| block.hash))
+    }
+
+    fn is_verified(&self, chain: Chain, block: u64) -> Result<bool, LedgerError> {
+        Ok(is_covered(&*self.snapshot(), chain, CoverageTable::VerifiedTransactions, block))
     }
 
     fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {
@@ -228,6 +239,13 @@ impl Target for Gathered {
 
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
         self.block_hash(chain, block)
+    }
+
+    fn is_verified(&self, chain: Chain, block: u64) -> Result<bool, LedgerError> {
+        Ok(self.of(chain).flat_map(|batch| &batch.claims).any(|claim| {
+            matches!(claim, Claim::Blocks { first, last, table: CoverageTable::VerifiedTransactions }
+                if (*first..=*last).contains(&block))
+        }))
     }
 
     fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {

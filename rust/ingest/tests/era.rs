@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use headwater_ingest::{Gathered, IngestError, IngestReport, OnError, Options, Silent, ingest, ingest_into};
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, TransactionFacts};
-use headwater_ledger::read::{CoverageTable, Status};
+use headwater_ledger::read::{CoverageTable, Generation, Status};
 use headwater_ledger::store::{Store, Writer};
 use headwater_testkit::era::{
     EraBlock, Outcomes, Parts, RebuiltBlock, entries, entry, era1, ere, rebuilt, sign, snappy,
@@ -383,11 +383,61 @@ fn name_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn file_of_another_name_is_read_with_a_warning() {
+fn name_without_a_hash_leaves_blocks_unverified() {
+    use CoverageTable::{Blocks, Logs, Receipts, TokenTransfers, Transactions};
     let files = encoded(&blocks(FIRST, Outcomes::Status));
-    let (report, _) = gathered("history.bin", &era1(&files, BEFORE).1).unwrap();
-    let warnings = &report.files[0].warnings;
-    assert!(warnings[0].contains("the name of the file has no hash"), "{warnings:?}");
+    let range = (FIRST, FIRST + files.len() as u64 - 1);
+    let content = era1(&files, BEFORE).1;
+    for name in ["history.bin", "mainnet-00600.era1"] {
+        let (report, batch) = gathered(name, &content).unwrap();
+        let warnings = &report.files[0].warnings;
+        assert!(warnings[0].contains("its transactions and receipts do not count as verified"), "{warnings:?}");
+        let all = [Blocks, Transactions, Receipts, TokenTransfers, Logs];
+        assert_eq!(claims_of(&batch), all.map(|table| (table, range)).into());
+    }
+}
+
+#[test]
+fn file_linked_to_a_verified_block_is_verified() {
+    let blocks = blocks(FIRST, Outcomes::Status);
+    let (head, tail) = blocks.split_at(3);
+    let (name, content) = era1(&encoded(head), BEFORE);
+    let folder = tempfile::tempdir().unwrap();
+    let unnamed = written(folder.path(), "a.era1", &content);
+    let named = written(folder.path(), &name, &content);
+    let next = written(folder.path(), "b.ere", &ere(&encoded(tail), BEFORE, AFTER_MERGE).1);
+    let verified = |loads: &[&[PathBuf]]| {
+        let store = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open_or_create(store.path().join("store")).unwrap();
+        let mut warnings = Vec::new();
+        for paths in loads {
+            let report = ingest(paths, &options(OnError::Stop), &mut writer, &Silent, &Cancel::new()).unwrap();
+            warnings.push(report.files.iter().map(|file| file.warnings.len()).sum::<usize>());
+        }
+        let coverage = writer.snapshot().coverage()[&Chain::ETHEREUM].clone();
+        (coverage.ranges_of(CoverageTable::VerifiedReceipts).to_vec(), warnings)
+    };
+    let (split, last) = (FIRST + 3, FIRST + blocks.len() as u64 - 1);
+    assert_eq!(verified(&[&[unnamed.clone(), next.clone()]]), (vec![], vec![2]));
+    assert_eq!(verified(&[&[named.clone(), next.clone()]]), (vec![(FIRST, last)], vec![0]));
+    assert_eq!(verified(&[&[named.clone()], &[next.clone()]]), (vec![(FIRST, last)], vec![0, 0]));
+    assert_eq!(verified(&[&[named], &[unnamed]]), (vec![(FIRST, split - 1)], vec![0, 0]), "the same file again");
+}
+
+/// The first block has the largest number; the next one could only have the same.
+#[test]
+fn block_behind_the_largest_number_is_refused() {
+    let mut end = rebuilt(vec![recorded(LONDON)[0]["block"].clone()], u64::MAX, Outcomes::Status);
+    let mut next = end[0].block.clone();
+    next["parentHash"] = end[0].block["hash"].clone();
+    end.push(RebuiltBlock { block: next, receipts: end[0].receipts.clone() });
+    for (_, content) in [era1(&encoded(&end), BEFORE), ere(&encoded(&end), BEFORE, ALL)] {
+        let error = refused("history.bin", &content);
+        assert!(error.contains("a block follows block 18446744073709551615, the largest number"), "{error}");
+        assert!(error.contains("at byte "), "{error}");
+    }
+    let error = refused("mainnet-99999999999999999-00000000.era1", &era1(&encoded(&end[..1]), BEFORE).1);
+    assert!(error.contains("begins beyond all blocks; its first block is 18446744073709551615"), "{error}");
 }
 
 #[test]
@@ -418,8 +468,25 @@ fn file_of_another_network_is_refused() {
     let (name, content) = ere(&encoded(&rebuilt(signed, FIRST, Outcomes::Status)), BEFORE, AFTER_MERGE);
     let error = refused(&name, &content);
     assert!(error.contains("transactions[0].chainId") && error.contains("the id of ethereum (eip155:1)"), "{error}");
-    let error = refused(&name.replace("mainnet", "sepolia"), &content);
-    assert!(error.contains("sepolia"), "{error}");
+}
+
+/// Empty blocks and transactions before EIP-155 are valid on any network.
+#[test]
+fn name_of_another_network_is_refused() {
+    let mut empty = recorded(LONDON)[0]["block"].clone();
+    empty["transactions"] = json!([]);
+    let files = encoded(&rebuilt(vec![empty.clone(), empty], FIRST, Outcomes::Status));
+    for (name, content) in [era1(&files, BEFORE), ere(&files, BEFORE, AFTER_MERGE)] {
+        gathered(&name, &content).unwrap();
+        let short = if name.ends_with(".era1") { "sepolia-00600.era1" } else { "sepolia-00600.ere" };
+        for name in [name.replace("mainnet", "sepolia"), short.to_owned()] {
+            let error = refused(&name, &content);
+            assert!(
+                error.contains("its name states the network sepolia; expected mainnet: leave the file out"),
+                "{error}"
+            );
+        }
+    }
 }
 
 #[test]

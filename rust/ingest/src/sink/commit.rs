@@ -30,6 +30,9 @@ impl Sink<'_> {
         self.cancel.check()?;
         let chain = self.pending.chain;
         let network = self.pending.network;
+        if let Last::Yes = last {
+            self.pending.claims.extend(std::mem::take(&mut self.spans).claims());
+        }
         let mut batch = std::mem::replace(&mut self.pending, Batch::new(chain));
         self.pending.network = network;
         let mut origins = BatchOrigins {

@@ -1,5 +1,7 @@
 //! Look-ups of formats in what the sink has read before, and in the target.
 
+use headwater_ledger::facts::Claim;
+use headwater_ledger::read::CoverageTable;
 use headwater_types::{Address, BlockHash, Timestamp, TxHash};
 
 use super::Sink;
@@ -103,6 +105,21 @@ impl Sink<'_> {
             Some(hash) => Ok(Some(hash)),
             None => Ok(self.target.block_hash(self.pending.chain, number)?),
         }
+    }
+
+    /// Returns the hash of a block whose transactions were verified, as an earlier file of the load or the target has it.
+    ///
+    /// # Errors
+    /// When the target cannot be read.
+    pub fn verified_block_hash(&self, number: u64) -> Result<Option<BlockHash>, IngestError> {
+        let is_pending = self.pending.claims.iter().any(|claim| {
+            matches!(claim, Claim::Blocks { first, last, table: CoverageTable::VerifiedTransactions }
+                if (*first..=*last).contains(&number))
+        });
+        if is_pending || self.target.is_verified(self.chain(), number)? {
+            return self.block_hash(number);
+        }
+        Ok(None)
     }
 
     /// The number of a block that was read before or that the target holds, by its hash. May be slow.

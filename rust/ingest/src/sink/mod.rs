@@ -2,15 +2,18 @@
 
 mod commit;
 mod lookup;
+mod spans;
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, LogFacts, Movement, TokenFacts, TransactionFacts};
+use headwater_ledger::read::CoverageTable;
 use headwater_types::{Address, BlockHash, Chain, Family, Network, Timestamp, TxHash};
 
 use self::commit::Last;
+use self::spans::Spans;
 use crate::IngestError;
 use crate::error::{Place, RowError};
 use crate::genesis::genesis_time;
@@ -59,6 +62,7 @@ pub struct Sink<'a> {
     senders: HashMap<TxHash, Address>,
     senders_placed: usize,
     group: u64,
+    spans: Spans,
 }
 
 /// The rows that state a transaction or a block; messages name the first one.
@@ -118,6 +122,7 @@ impl<'a> Sink<'a> {
             senders: HashMap::new(),
             senders_placed: 0,
             group: 0,
+            spans: Spans::default(),
         }
     }
 
@@ -334,6 +339,24 @@ impl<'a> Sink<'a> {
     /// A statement of completeness. Given at the end of a file, and only when no row of it was left out.
     pub fn claim(&mut self, claim: Claim) {
         self.pending.claims.push(claim);
+    }
+
+    /// Claims a table from the first to the last row of a file that is part of an export. At the end of the load the claim
+    /// is extended to the ends of the export ranges in which it begins or ends. If there are none, files of transactions
+    /// give them.
+    pub fn claim_span(&mut self, table: CoverageTable, (first, last): (u64, u64)) {
+        self.claim(Claim::Blocks { first, last, table });
+        self.spans.add_span(self.export(), table, (first, last));
+    }
+
+    /// Takes the range of blocks of a file of blocks without holes: other files of the export were made for it too.
+    pub fn export_range(&mut self, range: (u64, u64)) {
+        self.spans.add_range(self.export(), range);
+    }
+
+    /// The export that the file being read is part of: its folder and format.
+    fn export(&self) -> (PathBuf, String) {
+        (self.last_file().parent().unwrap_or(Path::new("")).to_owned(), self.current.format.clone())
     }
 
     /// Ends work that was cancelled, where no rows are counted.

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use self::entries::{Entries, Entry, decompressed, kind};
 use self::facts::{BlockContent, convert};
 use self::index::check_index;
-use self::name::StatedName;
+use self::name::{MAINNET, StatedName, network};
 use self::survey::Survey;
 use super::{Format, Job, Sniffed, SniffedChain};
 use crate::error::{Fault, Place, RowError};
@@ -108,7 +108,7 @@ fn sniff(probe: &Probe, layout: Layout) -> Option<Sniffed> {
     }
     let header = entries::first_content(head).and_then(|header| read_header(Chain::ETHEREUM, None, &header).ok());
     let is_genesis = header.as_ref().is_some_and(|header| genesis_hash(Chain::ETHEREUM) == Some(header.hash()));
-    let is_named = StatedName::of(&name).is_some_and(|stated| stated.network == "mainnet");
+    let is_named = StatedName::of(&name).is_some_and(|stated| stated.network == MAINNET);
     Some(Sniffed {
         chain: if is_genesis || is_named {
             SniffedChain::Is(Chain::ETHEREUM)
@@ -127,9 +127,18 @@ fn has_era1_ending(name: &str) -> bool {
 
 fn read(job: &Job, layout: Layout, sink: &mut Sink<'_>) -> Result<(), IngestError> {
     let input = &job.input;
+    check_network(input, sink.chain())?;
     let (survey, index) = Survey::of(input, layout, sink)?;
     check_index(input, layout, &survey, &index)?;
     check_place(input, &survey, sink)?;
+    let is_confirmed = survey.named.is_some() || is_linked(&survey, sink)?;
+    if !is_confirmed {
+        sink.warn(
+            "the name of the file has no hash, and no verified block of the store links to its blocks, so nothing outside \
+             it confirms them: its transactions and receipts do not count as verified; keep the published name, such as \
+             mainnet-00000-5ec1ffb8.era1",
+        );
+    }
     let mut blocks = Blocks::open(input)?;
     let chain = sink.chain();
     loop {
@@ -151,9 +160,20 @@ fn read(job: &Job, layout: Layout, sink: &mut Sink<'_>) -> Result<(), IngestErro
         }
     }
     if sink.skipped() == 0 {
-        claim(&survey, sink);
+        claim(&survey, is_confirmed, sink);
     }
     Ok(())
+}
+
+/// Checks that the name of the file states no other network. Empty blocks and old transactions are the same on all.
+fn check_network(input: &Input, chain: Chain) -> Result<(), IngestError> {
+    let name = input.name();
+    let Some(other) = network(&name).filter(|network| *network != MAINNET) else { return Ok(()) };
+    let why = format!(
+        "its name states the network {other}; expected {MAINNET}: leave the file out, or give it its published name if it \
+         is of {MAINNET}"
+    );
+    Err(IngestError::ForeignChain { path: input.path().to_owned(), chain, why })
 }
 
 /// Checks that the blocks are those of the chain, as far as the store and its first block show.
@@ -176,23 +196,35 @@ fn check_place(input: &Input, survey: &Survey, sink: &mut Sink<'_>) -> Result<()
             "its block 0 is {found}, that of {chain} is {expected}: it is of another network"
         )));
     }
-    if survey.named.is_none() {
-        sink.warn(
-            "the name of the file has no hash, so nothing outside it confirms its blocks: keep the published name, such as \
-             mainnet-00000-5ec1ffb8.era1",
-        );
-    }
     Ok(())
 }
 
-/// All blocks of a file are complete.
-fn claim(survey: &Survey, sink: &mut Sink<'_>) {
+/// Returns whether the blocks link to a block that is certain: block 0 of the chain, or a verified one that is held before
+/// the first block or as the last one.
+fn is_linked(survey: &Survey, sink: &Sink<'_>) -> Result<bool, IngestError> {
+    // Block 0 is that of the chain: another one is refused.
+    let Some(before) = survey.first.checked_sub(1) else { return Ok(genesis_hash(sink.chain()).is_some()) };
+    let ends = [(before, Some(&survey.parent)), (survey.last(), survey.hashes.last())];
+    for (number, hash) in ends {
+        let held = sink.verified_block_hash(number)?;
+        if held.is_some_and(|held| Some(held.as_bytes()) == hash) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Claims all blocks of a file as complete, and as verified if something outside the file confirms them.
+fn claim(survey: &Survey, is_confirmed: bool, sink: &mut Sink<'_>) {
     use CoverageTable::{Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions};
-    let of_receipts: &[CoverageTable] =
-        if survey.receipts.is_empty() { &[] } else { &[Receipts, TokenTransfers, Logs, VerifiedReceipts] };
+    let of_blocks = [Blocks, Transactions, VerifiedTransactions];
+    let of_receipts = [Receipts, TokenTransfers, Logs, VerifiedReceipts];
+    let of_receipts = if survey.receipts.is_empty() { &[][..] } else { &of_receipts };
     let (first, last) = (survey.first, survey.last());
-    for &table in [Blocks, Transactions, VerifiedTransactions].iter().chain(of_receipts) {
-        sink.claim(Claim::Blocks { first, last, table });
+    for &table in of_blocks.iter().chain(of_receipts) {
+        if is_confirmed || !matches!(table, VerifiedTransactions | VerifiedReceipts) {
+            sink.claim(Claim::Blocks { first, last, table });
+        }
     }
 }
 

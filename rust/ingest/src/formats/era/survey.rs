@@ -201,12 +201,19 @@ impl Pass<'_> {
             (self.survey.first, self.survey.parent) = (header.number(), *header.parent_hash().as_bytes());
             header
         } else {
-            self.follower(entry, bytes, sink, self.survey.first.saturating_add(count))?
+            let number = self.survey.first.checked_add(count).ok_or_else(|| self.beyond_last(entry))?;
+            self.follower(entry, bytes, sink, number)?
         };
         self.survey.headers.push(entry.at);
         self.survey.hashes.push(*header.hash().as_bytes());
         self.survey.own_difficulties.push(header.difficulty());
         Ok(())
+    }
+
+    /// Returns the error of a block behind the last number of 64 bits.
+    fn beyond_last(&self, entry: Entry) -> IngestError {
+        let what = format!("a block follows block {}, the largest number of 64 bits; {AGAIN}", u64::MAX);
+        self.input.damaged(Some(Place::Byte(entry.at)), what)
     }
 
     fn follower(&self, entry: Entry, bytes: &[u8], sink: &Sink<'_>, number: u64) -> Result<EncodedHeader, IngestError> {
@@ -287,12 +294,12 @@ impl Pass<'_> {
     fn check_name(&mut self) -> Result<(), IngestError> {
         let name = self.input.name();
         let Some(named) = StatedName::of(&name) else { return Ok(()) };
-        let first = named.era.saturating_mul(ERA_BLOCKS);
-        if first != self.survey.first {
-            let found = self.survey.first;
+        let first = named.era.checked_mul(ERA_BLOCKS);
+        if first != Some(self.survey.first) {
+            let (era, found) = (named.era, self.survey.first);
+            let begin = first.map_or_else(|| "beyond all blocks".to_owned(), |first| format!("at block {first}"));
             let what = format!(
-                "its name states era {}, which begins at block {first}; its first block is {found}: give it its published name",
-                named.era
+                "its name states era {era}, which begins {begin}; its first block is {found}: give it its published name"
             );
             return Err(self.input.damaged(None, what));
         }

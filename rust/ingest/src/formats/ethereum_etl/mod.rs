@@ -87,7 +87,21 @@ impl Format for EthereumEtl {
         each_row(&job.input, &job.content, &[], sink, |row: &Row<'_>, sink: &mut Sink<'_>| {
             reader.row(typed(row, kind)?, row, sink)
         })?;
-        reader.finish(Complete::Span, sink)
+        let named = extent::range_in_name(&job.input.name());
+        reader.finish(named.map_or(Complete::Span, |range| Complete::Named(range, covered(kind))), sink)
+    }
+}
+
+/// Returns the tables that a file is complete of, but for receipts that transactions may have.
+const fn covered(kind: Kind) -> &'static [CoverageTable] {
+    match kind {
+        Kind::Transaction => &[CoverageTable::Transactions],
+        Kind::Receipt => &[CoverageTable::Receipts],
+        Kind::Log => &[CoverageTable::Logs, CoverageTable::TokenTransfers],
+        Kind::TokenTransfer => &[CoverageTable::TokenTransfers],
+        Kind::Trace => &[CoverageTable::Traces],
+        // Blocks are counted one by one.
+        Kind::Block | Kind::Contract | Kind::Token => &[],
     }
 }
 
