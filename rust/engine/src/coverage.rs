@@ -178,21 +178,27 @@ pub(crate) fn warn(ledger: &dyn Ledger, chain: Chain, window: TimeWindow, warnin
     warn_of_gaps(ledger, chain, coverage, window, warnings);
 }
 
+/// Kinds of data that lack the same blocks.
+struct Lacking {
+    ranges: Vec<(u64, u64)>,
+    kinds: Vec<&'static str>,
+}
+
 /// Warns of blocks of which some kinds of data are missing, as far as the window touches them: once for kinds that lack the
 /// same blocks.
 fn warn_of_gaps(ledger: &dyn Ledger, chain: Chain, coverage: &Coverage, window: TimeWindow, warnings: &mut Warnings) {
-    let mut lacking: Vec<(Vec<(u64, u64)>, Vec<&str>)> = Vec::new();
+    let mut lacking: Vec<Lacking> = Vec::new();
     for table in CoverageKind::ALL.map(CoverageKind::table) {
         let gaps = coverage.gaps(chain, table);
         let touched = &gaps[touched(ledger, chain, &gaps, window)];
-        match lacking.iter_mut().find(|(ranges, _)| ranges == touched) {
+        match lacking.iter_mut().find(|other| other.ranges == touched) {
             _ if touched.is_empty() => {}
-            Some((_, kinds)) => kinds.push(table.words()),
-            None => lacking.push((touched.to_vec(), vec![table.words()])),
+            Some(other) => other.kinds.push(table.words()),
+            None => lacking.push(Lacking { ranges: touched.to_vec(), kinds: vec![table.words()] }),
         }
     }
-    let Some(first) = lacking.iter().filter_map(|(ranges, _)| ranges.first()).min() else { return };
-    let part = |(ranges, kinds): &(Vec<(u64, u64)>, Vec<&str>)| {
+    let Some(first) = lacking.iter().filter_map(|kinds| kinds.ranges.first()).min() else { return };
+    let part = |Lacking { ranges, kinds }: &Lacking| {
         let (first, last) = ranges[0];
         let others = match ranges.len() - 1 {
             0 => String::new(),
@@ -209,7 +215,7 @@ fn warn_of_gaps(ledger: &dyn Ledger, chain: Chain, coverage: &Coverage, window: 
         first.0,
         first.1,
     );
-    warnings.add_counted("gap", message, lacking.iter().map(|(ranges, _)| ranges.len() as u64).sum());
+    warnings.add_counted("gap", message, lacking.iter().map(|kinds| kinds.ranges.len() as u64).sum());
 }
 
 /// Returns the places of the gaps that may hold blocks of a window: those between the ones that end before it and the ones

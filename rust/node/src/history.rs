@@ -313,17 +313,17 @@ impl Load<'_> {
                 Err(NodeError::NoProvider { is_gap: true, reasons, .. }) => passed.add_gap(what, range, reasons),
                 Err(error) => {
                     // What was verified before a failure or a stop is kept.
-                    return self.commit(pending, &Cancel::new()).and(Err(error));
+                    return self.commit(&pending, &Cancel::new()).and(Err(error));
                 }
             }
             if pending.content.len() >= COMMIT_BYTES || pending.blocks >= self.options.blocks_per_commit {
-                self.commit(std::mem::take(&mut pending), cancel)?;
+                self.commit(&std::mem::take(&mut pending), cancel)?;
             }
             let movements = movements(self.writer, self.options.chain).saturating_sub(self.movements_before);
             let PassOutcome { blocks: done, transactions, total, .. } = *passed;
             self.progress.update(HistoryState { what, done, total, transactions, movements });
         }
-        self.commit(pending, &Cancel::new())
+        self.commit(&pending, &Cancel::new())
     }
 
     /// Loads internal movements of blocks that are held verified, where a node has them. Returns what was loaded, and the
@@ -352,7 +352,7 @@ impl Load<'_> {
     }
 
     /// Commits what was gathered: its facts by the reader of such files, then the ranges that are complete.
-    fn commit(&mut self, pending: PendingCommit, cancel: &Cancel) -> Result<(), NodeError> {
+    fn commit(&mut self, pending: &PendingCommit, cancel: &Cancel) -> Result<(), NodeError> {
         let Some(range) = pending.range else { return Ok(()) };
         if !pending.content.is_empty() {
             self.read(range, &pending.content, cancel)?;

@@ -45,23 +45,30 @@ pub(crate) struct PendingCommit {
     pub blocks: u64,
     /// The answers as a file would have them.
     pub content: Vec<u8>,
-    pieces: Vec<((u64, u64), Vec<CoverageTable>, Vec<BlockCounts>)>,
+    pieces: Vec<Piece>,
+}
+
+/// What was verified of a piece.
+struct Piece {
+    range: (u64, u64),
+    complete: Vec<CoverageTable>,
+    counts: Vec<BlockCounts>,
 }
 
 impl PendingCommit {
     /// Adds a piece.
-    pub fn add(&mut self, (first, last): (u64, u64), fetched: FetchedBlocks) {
-        self.range = Some((self.range.map_or(first, |(begin, _)| begin), last));
+    pub fn add(&mut self, range: (u64, u64), fetched: FetchedBlocks) {
+        self.range = Some((self.range.map_or(range.0, |(begin, _)| begin), range.1));
         self.blocks += fetched.blocks;
         self.content.extend(fetched.content);
-        self.pieces.push(((first, last), fetched.complete, fetched.counts));
+        self.pieces.push(Piece { range, complete: fetched.complete, counts: fetched.counts });
     }
 
     /// Returns the blocks of which the store holds more than was verified: another source added it.
     pub fn surplus(&self, snapshot: &Snapshot, chain: Chain) -> Result<BTreeSet<u64>, LedgerError> {
         let mut surplus = BTreeSet::new();
-        for (range, _, counts) in self.pieces.iter().filter(|(_, _, counts)| !counts.is_empty()) {
-            surplus.extend(surplus_of(snapshot, chain, *range, counts)?);
+        for piece in self.pieces.iter().filter(|piece| !piece.counts.is_empty()) {
+            surplus.extend(surplus_of(snapshot, chain, piece.range, &piece.counts)?);
         }
         Ok(surplus)
     }
@@ -70,8 +77,8 @@ impl PendingCommit {
     pub fn claims(&self, surplus: &BTreeSet<u64>) -> Vec<Claim> {
         let unclaimed: Vec<(u64, u64)> = surplus.iter().map(|number| (*number, *number)).collect();
         let mut claims = Vec::new();
-        for (range, tables, _) in &self.pieces {
-            for &table in tables {
+        for Piece { range, complete, .. } in &self.pieces {
+            for &table in complete {
                 let ranges = match table {
                     CoverageTable::VerifiedTransactions | CoverageTable::VerifiedReceipts => {
                         uncovered(&unclaimed, *range)
@@ -106,7 +113,7 @@ fn surplus_of(
             held.transactions += 1;
             held.logs = held.logs.map(|logs| logs + facts.logs.len() as u64);
             let is_logged = |ordinal| match ordinal {
-                Ordinal::Indexed(index) => facts.logs.iter().any(|log| u64::from(log.index) == index),
+                Ordinal::Indexed(index) => facts.logs.iter().any(|log| log.index == index),
                 Ordinal::Unindexed(_) => false,
             };
             let mut tokens = facts.movements.iter().filter(|movement| movement.kind == MovementFact::Token);
