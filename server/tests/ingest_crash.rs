@@ -80,6 +80,10 @@ impl Target for DigestStore {
         Target::stated_block_hash(&self.writer, chain, block)
     }
 
+    fn is_verified(&self, chain: Chain, block: u64) -> Result<bool, LedgerError> {
+        self.writer.is_verified(chain, block)
+    }
+
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
         self.writer.transaction_at(chain, block, index)
     }

@@ -101,7 +101,7 @@ pub enum Command {
     /// Write a synthetic economy on four chains into the store; the same seed gives the same economy.
     Simulate(simulate::Arguments),
     /// Read chain data from files into the store.
-    Ingest(ingest::Arguments),
+    Ingest(Box<ingest::Arguments>),
     /// Import, list or roll back token registries.
     Tokens(tokens::Arguments),
     /// Import, fetch, list or roll back prices and exchange rates.
