@@ -122,8 +122,8 @@ class ComparisonReport(_load.Notes):
     notes : list of str
         What was not compared, with the reason.
     frame : polars.DataFrame
-        One row per difference, at most 100: ``address``, ``what`` (``balance``, ``supply`` or ``output``), ``contract``,
-        ``output``, and the amounts by ``store`` and ``node`` as text in the smallest unit.
+        One row per difference, at most 100: ``address``, ``what`` (``balance``, ``supply`` or ``output``),
+        ``contract``, ``output``, and the amounts by ``store`` and ``node`` as text in the smallest unit.
 
     Examples
     --------
@@ -148,8 +148,8 @@ class ComparisonReport(_load.Notes):
 
     def _lines(self) -> list[str]:
         return [
-            f"<ComparisonReport {self.chain}: {self.accounts:,} accounts at block {self.block:,}: {self.equal:,} amounts "
-            f"equal, {self.different:,} different>"
+            f"<ComparisonReport {self.chain}: {self.accounts:,} accounts at block {self.block:,}: {self.equal:,} "
+            f"amounts equal, {self.different:,} different>"
         ]
 
 
@@ -167,14 +167,15 @@ def ingest_rpc(
 ) -> NodeReport:
     """Load blocks from nodes into a store, as ``headwater ingest --rpc`` does.
 
-    Every block is verified against its hash, and a provider whose answer does not fit is not asked again. Only blocks that the
-    store does not hold verified are asked for: the same call continues a load that was stopped, and fills gaps.
+    Every block is verified against its hash, and a provider whose answer does not fit is not asked again. Only blocks
+    that the store does not hold verified are asked for: the same call continues a load that was stopped, and fills
+    gaps.
 
     Parameters
     ----------
     rpc : str or sequence of str
-        Addresses of nodes of the chain, also as one text with commas: JSON-RPC of EVM chains and Bitcoin Core, the HTTP interface of TRON. A login is
-        written before the host.
+        Addresses of nodes of the chain, also as one text with commas: JSON-RPC of EVM chains and Bitcoin Core, the HTTP
+        interface of TRON. A login is written before the host.
     store : path-like
         Folder of the store, which is created where it is missing.
     chain : str
@@ -202,8 +203,8 @@ def ingest_rpc(
     InvalidInput
         At an address that is none, and a range that is not final yet.
     Unavailable
-        When no provider has blocks that can be verified. The message names what each of them answered. What was committed
-        before stays.
+        When no provider has blocks that can be verified. The message names what each of them answered. What was
+        committed before stays.
     StorageError
         When another process writes the store, or a file cannot be read or written.
 
@@ -254,8 +255,8 @@ def verify_rpc(
     Parameters
     ----------
     rpc : str or sequence of str
-        Addresses of nodes of the chain, also as one text with commas. EVM nodes need the state of the last block that the
-        store holds, and of the block before its first.
+        Addresses of nodes of the chain, also as one text with commas. EVM nodes need the state of the last block that
+        the store holds, and of the block before its first.
     store : path-like
         Folder of the store.
     chain : str
@@ -312,9 +313,9 @@ def providers(store: str | PathLike[str]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row per chain and provider: ``chain``, ``last_used`` (epoch seconds), ``provider``, ``answered``, ``p50_ms`` and
-        ``p99_ms`` of the latest calls, ``failed``, ``rate_limited``, ``gaps`` (what it did not have), ``wrong`` (answers
-        that contradict the hashes), ``first_wrong`` and ``put_aside`` (sentences, or null).
+        One row per chain and provider: ``chain``, ``last_used`` (epoch seconds), ``provider``, ``answered``, ``p50_ms``
+        and ``p99_ms`` of the latest calls, ``failed``, ``rate_limited``, ``gaps`` (what it did not have), ``wrong``
+        (answers that contradict the hashes), ``first_wrong`` and ``put_aside`` (sentences, or null).
 
     Examples
     --------

@@ -9,9 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import headwater as hw
+import pytest
 
 RECORDED = Path(__file__).parents[2] / "rust" / "node" / "tests" / "fixtures" / "anvil_history.json"
 HISTORY = json.loads(RECORDED.read_text())
@@ -89,7 +88,13 @@ def _serve(handler: type[Node]) -> Iterator[str]:
 
 def test_load_from_a_node_is_complete_and_repeats_nothing(node: str, tmp_path: Path) -> None:
     report = hw.ingest_rpc(node, tmp_path / "store", chain="ethereum")
-    assert (report.from_block, report.to_block, report.blocks, report.held, report.traced) == (0, LAST, LAST + 1, 0, LAST + 1)
+    assert (report.from_block, report.to_block, report.blocks, report.held, report.traced) == (
+        0,
+        LAST,
+        LAST + 1,
+        0,
+        LAST + 1,
+    )
     assert report.movements > 0
     assert report.frame["wrong"].to_list() == [0]
     assert "no hash covers" in report.notes[0]
@@ -147,4 +152,5 @@ def test_address_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def _chain(ledger: hw.Ledger) -> dict[str, Any]:
-    return next(row for row in ledger.chains().to_dict()["chains"] if row["chain"] == "ethereum")
+    chains: list[dict[str, Any]] = ledger.chains().to_dict()["chains"]  # type: ignore[assignment]
+    return next(row for row in chains if row["chain"] == "ethereum")
