@@ -42,4 +42,5 @@ fi
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'exit 130' INT
-"$trial/bin/python" scripts/nodes_check.py "$headwater" "$place" "$packages" "$cryo"
+# anvil keeps states below the home folder, and a killed one leaves them there.
+HOME=$place "$trial/bin/python" scripts/nodes_check.py "$headwater" "$place" "$packages" "$cryo"
