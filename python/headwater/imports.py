@@ -107,6 +107,8 @@ class PriceReport(_load.Notes):
     <PriceReport coingecko 1d: 3 prices to ask for, in 2 requests>
     >>> report.frame.select("symbol", "id", "held", "open").rows()
     [('link', 'chainlink', 0, 3)]
+    >>> report.to_dict()["source"]
+    'coingecko'
     """
 
     source: str

@@ -71,6 +71,8 @@ class NodeReport(_load.Notes):
     >>> import headwater as hw
     >>> report = hw.ingest_rpc("http://127.0.0.1:8545", "chain.hw", chain="ethereum")  # doctest: +SKIP
     >>> report.open().wallet("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")  # doctest: +SKIP
+    >>> report.to_dict()["gaps"]  # doctest: +SKIP
+    []
     """
 
     store: Path
@@ -128,8 +130,9 @@ class ComparisonReport(_load.Notes):
     Examples
     --------
     >>> import headwater as hw
-    >>> hw.verify_rpc("http://127.0.0.1:8545", "chain.hw", chain="ethereum").different  # doctest: +SKIP
-    0
+    >>> report = hw.verify_rpc("http://127.0.0.1:8545", "chain.hw", chain="ethereum")  # doctest: +SKIP
+    >>> report.different, report.to_dict()["block"]  # doctest: +SKIP
+    (0, 23000000)
     """
 
     chain: str

@@ -70,7 +70,7 @@ fn export_has_no_gap_where_a_table_has_no_row() {
         assert_eq!(gaps(&coverage, table), [], "{table:?}");
     }
     let coverage = held(&files, false);
-    assert_eq!(gaps(&coverage, CoverageTable::TokenTransfers), [(0, 11), (98, 100)], "the loads are no one export");
+    assert_eq!(gaps(&coverage, CoverageTable::TokenTransfers), [(0, 11), (98, 100)], "the loads are of two exports");
 }
 
 #[test]

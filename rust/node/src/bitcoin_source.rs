@@ -72,7 +72,7 @@ pub(crate) struct BitcoinSource {
 }
 
 /// Outputs that the inputs of each transaction but the first spend; `None` where nothing proves them.
-type Spent = Vec<Vec<Option<SpentOutput>>>;
+type SpentByTransaction = Vec<Vec<Option<SpentOutput>>>;
 
 /// A block with the outputs that it spends; other members are passed over.
 #[derive(Debug, Default, Deserialize)]
@@ -195,7 +195,7 @@ impl BitcoinSource {
         blocks: &[VerifiedBlock],
         hashes: &[BlockHash],
         cancel: &Cancel,
-    ) -> Result<Vec<Spent>, FetchError> {
+    ) -> Result<Vec<SpentByTransaction>, FetchError> {
         if self.inputs == Inputs::Held {
             return Ok(Vec::new());
         }
@@ -380,7 +380,7 @@ impl Source for BitcoinSource {
 }
 
 /// A block in the form of `getblock HASH 3`, as far as it is read.
-fn document(height: u64, hash: BlockHash, block: &VerifiedBlock, spent: Option<&Spent>) -> Value {
+fn document(height: u64, hash: BlockHash, block: &VerifiedBlock, spent: Option<&SpentByTransaction>) -> Value {
     let header = &block.block().header;
     let transactions = block.block().txdata.iter().enumerate().map(|(index, transaction)| {
         let inputs = transaction.input.iter().enumerate().map(|(place, input)| {

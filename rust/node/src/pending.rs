@@ -48,7 +48,7 @@ pub(crate) struct PendingCommit {
     pieces: Vec<Piece>,
 }
 
-/// What was verified of a piece.
+/// A piece that was verified.
 struct Piece {
     range: (u64, u64),
     complete: Vec<CoverageTable>,

@@ -53,7 +53,7 @@ pub(super) struct Spender<'a> {
 
 /// An input, and the code that its signatures cover.
 #[derive(Clone, Copy)]
-struct Signed<'a> {
+struct SignedInput<'a> {
     index: usize,
     code: &'a Script,
     is_witness: bool,
@@ -101,7 +101,7 @@ impl<'a> Spender<'a> {
         if !input.witness.is_empty() {
             return Err(FORM);
         }
-        self.is_signed(Signed { index, code, is_witness: false }, &stack)?;
+        self.is_signed(SignedInput { index, code, is_witness: false }, &stack)?;
         Ok(Proof::Owner)
     }
 
@@ -123,7 +123,7 @@ impl<'a> Spender<'a> {
         } else {
             return Ok(None);
         };
-        let is_signed = self.is_signed(Signed { index, code: &code, is_witness: true }, &stack)?;
+        let is_signed = self.is_signed(SignedInput { index, code: &code, is_witness: true }, &stack)?;
         Ok(Some(if is_signed { Proof::OwnerAndValue } else { Proof::Owner }))
     }
 
@@ -152,7 +152,7 @@ impl<'a> Spender<'a> {
     }
 
     /// Returns whether valid signatures spend a script of a usual form; false for scripts of other forms.
-    fn is_signed(&mut self, signed: Signed<'_>, stack: &[&[u8]]) -> Result<bool, &'static str> {
+    fn is_signed(&mut self, signed: SignedInput<'_>, stack: &[&[u8]]) -> Result<bool, &'static str> {
         let code = signed.code;
         let (keys, signatures) = if let Some((count, keys)) = multisig(code) {
             (keys, stack.len().checked_sub(count).map(|start| &stack[start..]).ok_or(FORM)?)
@@ -186,9 +186,9 @@ impl<'a> Spender<'a> {
     }
 
     /// Returns the hash that a signature of a kind signs.
-    fn message(&mut self, signed: Signed<'_>, kind: u8) -> Message {
+    fn message(&mut self, signed: SignedInput<'_>, kind: u8) -> Message {
         const IN_RANGE: &str = "the input is one of the transaction";
-        let Signed { index, code, is_witness } = signed;
+        let SignedInput { index, code, is_witness } = signed;
         if !is_witness {
             return self.cache.legacy_signature_hash(index, code, kind.into()).expect(IN_RANGE).into();
         }
