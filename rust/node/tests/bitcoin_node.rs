@@ -1,7 +1,9 @@
 //! A fake Bitcoin Core: its chains, and the ways in which it goes wrong.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read as _;
+use std::path::Path;
 
 use bitcoin::absolute::LockTime;
 use bitcoin::consensus::{deserialize, serialize};
@@ -81,19 +83,26 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
+    /// The first block of the main network.
+    pub fn first_of_mainnet() -> Self {
+        Self { name: "main", blocks: vec![bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin)] }
+    }
+
     /// The first 256 blocks of the main network, of which seven have payments.
+    #[expect(clippy::disallowed_methods, reason = "real chain data is where HEADWATER_CORPUS points")]
     pub fn mainnet() -> Self {
-        let file = include_bytes!("fixtures/bitcoin_blocks_1_to_255.dat.bz2");
+        let folder = std::env::var_os("HEADWATER_CORPUS").expect("corpus tests need HEADWATER_CORPUS");
+        let file = fs::read(Path::new(&folder).join("bitcoin/blocks1-256.bz2")).unwrap();
         let mut bytes = Vec::new();
         bzip2::read::BzDecoder::new(&file[..]).read_to_end(&mut bytes).unwrap();
-        let mut blocks = vec![bitcoin::constants::genesis_block(bitcoin::Network::Bitcoin)];
+        let Self { name, mut blocks } = Self::first_of_mainnet();
         let mut rest = &bytes[..];
         while let Some((head, after)) = rest.split_first_chunk::<8>() {
             let length = usize::try_from(u32::from_le_bytes(head[4..].try_into().unwrap())).unwrap();
             blocks.push(deserialize(&after[..length]).unwrap());
             rest = &after[length..];
         }
-        Self { name: "main", blocks }
+        Self { name, blocks }
     }
 
     /// A chain of regtest. From block 3 on, each spends the coins that the block two before it created, in a transaction
