@@ -75,7 +75,7 @@ class PriceReport(_load.Notes):
     step : str
         ``"1d"`` or ``"1h"``: the length of a period that has one price.
     version : int or None
-        Number of the version that has the prices; ``None`` where there is no new one.
+        Number of the version that has the prices; ``None`` if the fetch stored no prices.
     stored : int
         Prices that were stored.
     requests : int
@@ -88,7 +88,7 @@ class PriceReport(_load.Notes):
         period), ``asked``, and the periods by what became of them: ``held`` (the store had a price), ``stored``,
         ``set_aside``, ``missing`` (the service has no price), ``out_of_reach`` (of the key), ``open`` (not asked for).
         ``current_usd`` is the current price that was stored, and ``problem`` the reason for which a symbol is not
-        fetched; both are null where there is none.
+        fetched; both can be null.
     refused : polars.DataFrame
         The first prices that were refused or set aside, at most five per symbol: ``symbol``, ``time``, ``usd``,
         ``code`` (``no_price``, ``not_a_number``, ``zero``, ``negative``, ``out_of_range``, ``duplicate``,

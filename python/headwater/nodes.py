@@ -62,7 +62,7 @@ class NodeReport(_load.Notes):
     seconds : float
         Time of the load.
     notes : list of str
-        Sentences for people: what is missing or not verified, and which providers are no longer asked.
+        Sentences for people: missing or unverified data, and providers that were excluded from the load.
     frame : polars.DataFrame
         One row per provider, as :func:`headwater.providers` gives them.
 
@@ -204,7 +204,7 @@ def ingest_rpc(
     Raises
     ------
     InvalidInput
-        At an address that is none, and a range that is not final yet.
+        When an address is not valid, or the range is not final yet.
     Unavailable
         When no provider has blocks that can be verified. The message names what each of them answered. What was
         committed before stays.
@@ -349,6 +349,6 @@ def _providers(cards: list[dict[str, Any]], more: dict[str, Any]) -> pl.DataFram
 def _urls(rpc: str | Sequence[str]) -> list[str]:
     urls = rpc.split(",") if isinstance(rpc, str) else [str(url) for url in rpc]
     if not urls:
-        message = "rpc: expected the address of a node, and there is none"
+        message = "rpc: expected the address of at least one node"
         raise InvalidInput(message, reason="invalid_value", field="rpc")
     return urls

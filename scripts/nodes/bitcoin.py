@@ -11,7 +11,7 @@ from typing import Any
 
 from nodes import kills, tables
 from nodes.proxy import Proxy, of_method
-from nodes.session import Source, Store, Tools, check, free_port, say
+from nodes.session import LoadedChain, Source, Store, Tools, check, free_port, say
 
 # Blocks of the chain: witnesses begin with block 432 of bcoin's regtest.
 _BLOCKS = 500
@@ -54,26 +54,12 @@ class Bcoin:
         self._process.wait()
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A chain, and the store of a load that nothing disturbed."""
+@dataclass(frozen=True, kw_only=True)
+class Reference(LoadedChain):
+    """A chain of a node, which has it still."""
 
-    program: str
-    folder: Path
     node: Bcoin
     unspent: dict[str, Any]
-    last: int
-    store: Store
-    digest: str
-    seconds: float
-
-    def new_store(self, name: str) -> Store:
-        """Return a store that does not exist yet."""
-        return Store(self.program, self.folder / f"{name}.store")
-
-    def check_digest(self, store: Store, what: str) -> None:
-        """Check that a store has the same content."""
-        check(store.digest() == self.digest, f"{what}: the store differs from that of an undisturbed load")
 
 
 def reference(program: str, folder: Path, node: Bcoin) -> Reference:
@@ -91,7 +77,16 @@ def reference(program: str, folder: Path, node: Bcoin) -> Reference:
     payments = sum(count for kind, count in unspent["kinds"].items() if kind.startswith("payment from"))
     check(report["transactions"] == payments + last + 1, f"{report['transactions']} transactions, {payments} payments")
     say(f"bcoin: {last + 1} blocks with {payments} payments are loaded and verified")
-    return Reference(program, folder, node, unspent, last, store, store.digest(), seconds)
+    return Reference(
+        program=program,
+        folder=folder,
+        node=node,
+        unspent=unspent,
+        last=last,
+        store=store,
+        digest=store.digest(),
+        seconds=seconds,
+    )
 
 
 def check_files(of: Reference) -> None:

@@ -13,7 +13,7 @@ from nodes import kills, tables
 from nodes.anvil import FUNDS, Anvil
 from nodes.proxy import Proxy, of_method
 from nodes.record import Block, record, write, write_genesis
-from nodes.session import TABLES, TRACES, Source, Store, Tools, check, fail, say
+from nodes.session import TABLES, TRACES, LoadedChain, Source, Store, Tools, check, fail, say
 
 # Blocks with transactions, and those after them: the newest 64 are not final.
 BUSY_BLOCKS = 300
@@ -23,27 +23,13 @@ _NOT_FINAL = 64
 _FORKS = ("berlin", "london", "paris", "shanghai", "cancun", "prague", "osaka")
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A chain, and the store of a load that nothing disturbed."""
+@dataclass(frozen=True, kw_only=True)
+class Reference(LoadedChain):
+    """A chain of a node, which has it still."""
 
     tools: Tools
-    program: str
-    folder: Path
     node: Anvil
     filled: dict[str, Any]
-    last: int
-    store: Store
-    digest: str
-    seconds: float
-
-    def new_store(self, name: str) -> Store:
-        """Return a store that does not exist yet."""
-        return Store(self.program, self.folder / f"{name}.store")
-
-    def check_digest(self, store: Store, what: str) -> None:
-        """Check that a store has the same content."""
-        check(store.digest() == self.digest, f"{what}: the store differs from that of an undisturbed load")
 
 
 def fill(tools: Tools, node: Anvil, folder: Path, blocks: int, seed: int, *options: str) -> dict[str, Any]:
@@ -74,7 +60,17 @@ def reference(tools: Tools, program: str, folder: Path, node: Anvil, seed: int) 
     count = sum(filled["kinds"].values())
     check(report["transactions"] == count, f"{report['transactions']} transactions of {count}")
     say(f"anvil: {last + 1} blocks with {count} transactions of {len(filled['kinds'])} kinds are loaded and verified")
-    return Reference(tools, program, folder, node, filled, last, store, store.digest(), seconds)
+    return Reference(
+        tools=tools,
+        program=program,
+        folder=folder,
+        node=node,
+        filled=filled,
+        last=last,
+        store=store,
+        digest=store.digest(),
+        seconds=seconds,
+    )
 
 
 def check_repeated(of: Reference) -> None:

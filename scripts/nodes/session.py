@@ -177,3 +177,23 @@ class Store:
         """Copy the store."""
         shutil.copytree(self.folder, folder)
         return Store(self.program, folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedChain:
+    """A chain, and the store of a load that nothing disturbed."""
+
+    program: str
+    folder: Path
+    last: int
+    store: Store
+    digest: str
+    seconds: float
+
+    def new_store(self, name: str) -> Store:
+        """Return a store that does not exist yet."""
+        return Store(self.program, self.folder / f"{name}.store")
+
+    def check_digest(self, store: Store, what: str) -> None:
+        """Check that a store has the same content."""
+        check(store.digest() == self.digest, f"{what}: the store differs from that of an undisturbed load")

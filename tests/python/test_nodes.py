@@ -147,7 +147,7 @@ def test_balances_are_compared_with_the_node(node: str, tmp_path: Path) -> None:
 def test_address_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(hw.InvalidInput, match="not the address of a node"):
         hw.ingest_rpc("localhost", tmp_path / "store", chain="ethereum")
-    with pytest.raises(hw.InvalidInput, match="there is none"):
+    with pytest.raises(hw.InvalidInput, match="at least one node"):
         hw.ingest_rpc([], tmp_path / "store", chain="ethereum")
 
 

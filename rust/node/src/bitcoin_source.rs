@@ -268,10 +268,6 @@ impl Source for BitcoinSource {
         "bitcoin-core"
     }
 
-    fn file_name(&self, first: u64, last: u64) -> String {
-        format!("{first}-{last}.jsonl")
-    }
-
     fn network(&self) -> Option<Network> {
         Some(self.network())
     }

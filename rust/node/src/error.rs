@@ -29,7 +29,7 @@ pub enum CallError {
     /// It has no such data.
     #[error("it has no {0}")]
     Missing(String),
-    /// The connection failed or was cut, or the provider reports a failure of its own.
+    /// The connection failed or was cut, or the provider reports an internal failure.
     #[error("{0}")]
     Failed(String),
     /// Nothing listens at the address. Fewer calls at once do not help.

@@ -61,10 +61,6 @@ impl Source for EvmSource {
         "evm-rpc"
     }
 
-    fn file_name(&self, first: u64, last: u64) -> String {
-        format!("{first}-{last}.jsonl")
-    }
-
     fn tables(&self) -> &'static [CoverageTable] {
         use CoverageTable::{
             Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions,

@@ -1,4 +1,4 @@
-//! The providers of a load: who is asked, and who is put aside.
+//! The providers of a load: which are asked, and which are excluded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -43,7 +43,7 @@ impl Providers {
     /// Reads the addresses of providers.
     ///
     /// # Errors
-    /// When there is none, or one is not the address of a web server.
+    /// When the list is empty, or an entry is not the address of a web server.
     pub fn new(urls: &[String], rate: Option<f64>) -> Result<Self, NodeError> {
         let mut all = urls
             .iter()

@@ -28,35 +28,23 @@ pub struct ScoreCard {
     pub lacks: Vec<String>,
     /// The reason for which the last load stopped to ask it; none if it did not.
     pub aside: Option<String>,
-    /// The latest times of calls in milliseconds.
-    millis: Vec<f64>,
+    /// The latest times of calls in milliseconds, which the file of the store keeps beside the card.
+    #[serde(skip)]
+    pub(crate) millis: Vec<f64>,
 }
 
-/// A score card as it is shown: with two times in place of all of them.
+/// The score card of a named provider as it is shown, with two of its times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProviderSummary {
     /// Host and port of the provider.
     pub provider: String,
-    /// Calls with an answer that was used.
-    pub answered: u64,
+    /// The counts.
+    #[serde(flatten)]
+    pub card: ScoreCard,
     /// The time that half of the latest calls took at most, in milliseconds.
     pub p50_ms: Option<f64>,
     /// The time that 99 of 100 of the latest calls took at most, in milliseconds.
     pub p99_ms: Option<f64>,
-    /// Calls that failed.
-    pub failed: u64,
-    /// Refusals because of too many requests.
-    pub rate_limited: u64,
-    /// Blocks or receipts that it did not have.
-    pub gaps: u64,
-    /// Wrong answers, by the name of the contradiction.
-    pub lies: BTreeMap<String, u64>,
-    /// The first wrong answer, in a sentence.
-    pub first_lie: Option<String>,
-    /// Methods that it does not have.
-    pub lacks: Vec<String>,
-    /// The reason for which the last load stopped to ask it; none if it did not.
-    pub aside: Option<String>,
 }
 
 impl ScoreCard {
@@ -65,16 +53,9 @@ impl ScoreCard {
     pub fn summary(&self, provider: &str) -> ProviderSummary {
         ProviderSummary {
             provider: provider.to_owned(),
-            answered: self.answered,
             p50_ms: self.quantile(0.5),
             p99_ms: self.quantile(0.99),
-            failed: self.failed,
-            rate_limited: self.rate_limited,
-            gaps: self.gaps,
-            lies: self.lies.clone(),
-            first_lie: self.first_lie.clone(),
-            lacks: self.lacks.clone(),
-            aside: self.aside.clone(),
+            card: self.clone(),
         }
     }
 

@@ -23,6 +23,7 @@ struct Entry {
     last_used: i64,
     #[serde(flatten)]
     card: ScoreCard,
+    millis: Vec<f64>,
 }
 
 /// A provider of a chain, with the sum of its score cards.
@@ -34,7 +35,7 @@ pub struct KnownProvider {
     pub last_used: i64,
     /// The sum of its score cards.
     #[serde(flatten)]
-    pub card: ProviderSummary,
+    pub summary: ProviderSummary,
 }
 
 /// Returns the providers that loads of a store used, by chain and name.
@@ -42,10 +43,10 @@ pub struct KnownProvider {
 /// # Errors
 /// When the file cannot be read.
 pub fn known_providers(store: &Path) -> Result<Vec<KnownProvider>, NodeError> {
-    let known = |entry: Entry| KnownProvider {
-        chain: entry.chain,
-        last_used: entry.last_used,
-        card: entry.card.summary(&entry.provider),
+    let known = |Entry { chain, provider, last_used, card, millis }: Entry| KnownProvider {
+        chain,
+        last_used,
+        summary: ScoreCard { millis, ..card }.summary(&provider),
     };
     Ok(read(store)?.into_iter().map(known).collect())
 }
@@ -67,10 +68,12 @@ pub(crate) fn add(store: &Path, chain: Chain, providers: &Providers, now: Timest
     for provider in providers.all() {
         let chain = chain.name().to_owned();
         let (provider, card) = (provider.name().to_owned(), provider.card());
-        let new = Entry { chain, provider, last_used: now.secs(), card: ScoreCard::default() };
+        let new = Entry { chain, provider, last_used: now.secs(), card: ScoreCard::default(), millis: Vec::new() };
         let entry = all.entry(key(&new)).or_insert(new);
         entry.last_used = now.secs();
+        entry.card.millis = std::mem::take(&mut entry.millis);
         entry.card.add(&card);
+        entry.millis.clone_from(&entry.card.millis);
     }
     let all: Vec<Entry> = all.into_values().collect();
     let (file, temporary) = (store.join(NAME), store.join(format!("{NAME}.new")));

@@ -14,7 +14,9 @@ pub(crate) trait Source: Sync {
     fn format(&self) -> &'static str;
 
     /// Returns the name of a file with blocks, as its reader wants it.
-    fn file_name(&self, first: u64, last: u64) -> String;
+    fn file_name(&self, first: u64, last: u64) -> String {
+        format!("{first}-{last}.jsonl")
+    }
 
     /// The tables that a load is complete with. Blocks that lack one of them are fetched.
     fn tables(&self) -> &'static [CoverageTable];

@@ -189,8 +189,8 @@ impl Provider {
         })
     }
 
-    /// Asks a path of the plain HTTP interface of TRON with a JSON body. An address that ends in `/jsonrpc` stands for the
-    /// interface of the same host.
+    /// Asks a path of the plain HTTP interface of TRON with a JSON body. For an address that ends in `/jsonrpc`, the
+    /// interface of the same host is asked.
     ///
     /// # Errors
     /// As [`Provider::call`].
@@ -353,7 +353,7 @@ impl Provider {
         // A refusal of a whole batch comes alone.
         if let ([Envelope { error: Some(error), .. }], true) = (envelopes.as_slice(), count > 1) {
             return Err(match self.refusal(method, error) {
-                // Many providers limit batches, each in words of its own: fewer calls at once are the remedy.
+                // Providers limit batches with different messages. Fewer calls at once are the remedy.
                 CallError::Failed(text) => CallError::TooMuch(text),
                 refusal => refusal,
             });

@@ -93,10 +93,6 @@ impl Source for TronSource {
         "tron-node"
     }
 
-    fn file_name(&self, first: u64, last: u64) -> String {
-        format!("{first}-{last}.jsonl")
-    }
-
     fn tables(&self) -> &'static [CoverageTable] {
         use CoverageTable::{Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedTransactions};
         &[Blocks, Transactions, Receipts, TokenTransfers, Logs, VerifiedTransactions]

@@ -8,7 +8,7 @@ use headwater_types::{Address, Asset, Chain};
 
 use crate::error::NodeError;
 
-/// Returns at most so many addresses of a chain, in order: all of them where there are no more, else the largest holders
+/// Returns at most so many addresses of a chain, in order: all of them if the chain has no more, else the largest holders
 /// of the native coin and addresses that are spread over all. The choice depends on the store alone.
 pub(super) fn accounts(ledger: &dyn Ledger, chain: Chain, most: usize) -> Result<Vec<Address>, NodeError> {
     let all = ledger.addresses(chain, None, most + 1)?;

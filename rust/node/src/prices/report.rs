@@ -20,7 +20,7 @@ pub struct PriceReport {
     pub requests: u64,
     /// Prices that were stored.
     pub stored: u64,
-    /// The number of the version that has them; `None` where there is none.
+    /// The number of the version that has them; `None` if no prices were stored.
     pub version: Option<u64>,
     /// Sentences for people.
     pub notes: Vec<String>,
