@@ -8,6 +8,7 @@
 //!                              one per reader that keeps a generation from being collected
 //! manifest-0000000004.json.aside
 //!                              a generation that a collection is about to delete
+//! live/ethereum.json           the state of a follower of a live node
 //! writer.lock                  held by the one writer
 //! ```
 

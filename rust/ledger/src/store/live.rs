@@ -1,0 +1,123 @@
+//! The state of the followers of live nodes, each in a file of its own beside the data: `live/ethereum.json`.
+//!
+//! It is for readers in other processes: which block the node has, and whether following stopped. Nothing of the data
+//! depends on it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headwater_types::{Chain, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::folder::io_error;
+use crate::read::Result;
+
+/// The folder of the files.
+pub(super) const LIVE: &str = "live";
+
+/// A follower that wrote nothing for this time no longer runs.
+const LAPSE: Duration = Duration::from_secs(30);
+
+/// The state of the follower of one chain, as it was written last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveStatus {
+    /// The chain.
+    pub chain: Chain,
+    /// The activity of the follower.
+    pub state: LiveState,
+    /// The newest block of the node.
+    pub head_block: u64,
+    /// The time of that block, where it is known.
+    pub head_time: Option<Timestamp>,
+    /// The newest block that the node calls final.
+    pub final_block: u64,
+    /// The time at which this was written, in milliseconds since the epoch.
+    pub written_ms: u64,
+}
+
+/// The activity of a follower.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum LiveState {
+    /// It loads blocks that are final already.
+    CatchingUp,
+    /// It adds each new block.
+    Following,
+    /// It waits for an answer of its nodes.
+    Waiting {
+        /// The reason.
+        reason: String,
+    },
+    /// It stopped, and a person has to act: the chain of the node contradicts blocks that cannot be taken back.
+    Halted {
+        /// The contradiction, and the remedy.
+        reason: String,
+    },
+}
+
+impl LiveStatus {
+    /// Reads the status of the follower of a chain; `None` where none ever ran.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(store: &Path, chain: Chain) -> Result<Option<Self>> {
+        let path = path_of(store, chain);
+        match fs::read(&path) {
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(status) => Ok(Some(status)),
+                Err(error) => Err(io_error("cannot read", &path, io::Error::other(error))),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(io_error("cannot read", &path, source)),
+        }
+    }
+
+    /// Writes the status in place of the one before.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, store: &Path) -> Result<()> {
+        let path = path_of(store, self.chain);
+        let failed = |source| io_error("cannot write", &path, source);
+        let bytes = serde_json::to_vec(self).expect("plain records have a JSON form");
+        let temporary = path.with_extension(format!("json-{}", std::process::id()));
+        fs::create_dir_all(store.join(LIVE)).map_err(failed)?;
+        fs::write(&temporary, bytes).map_err(failed)?;
+        fs::rename(&temporary, &path).map_err(failed)
+    }
+
+    /// Returns whether the follower runs: it wrote its status a short time ago. `now_ms` is in milliseconds since the epoch.
+    #[must_use]
+    pub fn is_live(&self, now_ms: u64) -> bool {
+        u128::from(now_ms.saturating_sub(self.written_ms)) <= LAPSE.as_millis()
+    }
+}
+
+fn path_of(store: &Path, chain: Chain) -> PathBuf {
+    store.join(LIVE).join(format!("{}.json", chain.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_is_read_as_written_until_it_lapses() {
+        let store = tempfile::tempdir().unwrap();
+        assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), None);
+        let status = LiveStatus {
+            chain: Chain::TRON,
+            state: LiveState::Halted { reason: "block 5 differs".to_owned() },
+            head_block: 7,
+            head_time: Some(Timestamp::new(9)),
+            final_block: 3,
+            written_ms: 100_000,
+        };
+        status.write(store.path()).unwrap();
+        assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), Some(status.clone()));
+        assert!(status.is_live(130_000) && status.is_live(0));
+        assert!(!status.is_live(130_001));
+    }
+}
