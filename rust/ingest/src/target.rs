@@ -1,9 +1,11 @@
 //! The target of facts, with the look-ups that readers need.
 
+use std::sync::Arc;
+
 use headwater_ledger::facts::{Batch, Claim};
 use headwater_ledger::read::{Accounts, Assets, CoverageTable, Generation, Transactions};
 use headwater_ledger::store::{CommitReport, Contradiction, Writer};
-use headwater_ledger::{Cancel, Ledger, LedgerError};
+use headwater_ledger::{Cancel, Ledger, LedgerError, Snapshot};
 use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp, TxHash};
 
 /// Takes batches in, and answers the questions that some files leave open.
@@ -103,17 +105,73 @@ fn is_covered(ledger: &dyn Ledger, chain: Chain, table: CoverageTable, block: u6
     ranges.get(ranges.partition_point(|(_, last)| *last < block)).is_some_and(|(first, _)| *first <= block)
 }
 
-impl Target for Writer {
+/// A target that answers look-ups from a generation of a store.
+pub trait OverStore {
+    /// Returns the generation that answers.
+    fn ledger(&self) -> Arc<Snapshot>;
+
+    /// As [`Target::commit`].
+    ///
+    /// # Errors
+    /// As [`Target::commit`].
+    fn take(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError>;
+
+    /// As [`Target::set_contradictions_aside`].
+    ///
+    /// # Errors
+    /// As [`Target::set_contradictions_aside`].
+    fn set_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError>;
+}
+
+impl OverStore for Writer {
+    fn ledger(&self) -> Arc<Snapshot> {
+        self.snapshot()
+    }
+
+    fn take(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
+        self.commit(batch, cancel)
+    }
+
+    fn set_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
+        self.set_contradictions_aside(batch, cancel)
+    }
+}
+
+/// Keeps the batches for a later change of the store whose generation answers.
+pub struct Staged {
+    /// The generation.
+    pub ledger: Arc<Snapshot>,
+    /// The batches, in order of commit.
+    pub batches: Vec<Batch>,
+}
+
+impl OverStore for Staged {
+    fn ledger(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.ledger)
+    }
+
+    fn take(&mut self, batch: Batch, _: &Cancel) -> Result<CommitReport, LedgerError> {
+        self.batches.push(batch);
+        Ok(CommitReport { generation: self.ledger.generation(), ..CommitReport::default() })
+    }
+
+    /// Nothing: the later change refuses contradictions.
+    fn set_aside(&self, _: &mut Batch, _: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
+        Ok(Vec::new())
+    }
+}
+
+impl<T: OverStore> Target for T {
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
-        Self::commit(self, batch, cancel)
+        self.take(batch, cancel)
     }
 
     fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
-        Self::set_contradictions_aside(self, batch, cancel)
+        self.set_aside(batch, cancel)
     }
 
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
-        let ledger = self.snapshot();
+        let ledger = self.ledger();
         match ledger.transaction_at(chain, block, index)? {
             Some(transaction) => Ok(Some(ledger.transaction_head(transaction)?.hash)),
             None => Ok(None),
@@ -121,22 +179,22 @@ impl Target for Writer {
     }
 
     fn place_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<(u64, Option<u32>)>, LedgerError> {
-        let ledger = self.snapshot();
+        let ledger = self.ledger();
         let Some(transaction) = ledger.find_transaction(chain, hash)? else { return Ok(None) };
         let head = ledger.transaction_head(transaction)?;
         Ok(Some((head.block, head.index)))
     }
 
     fn block_time(&self, chain: Chain, block: u64) -> Result<Option<Timestamp>, LedgerError> {
-        Ok(self.snapshot().block(chain, block)?.map(|block| block.time))
+        Ok(self.ledger().block(chain, block)?.map(|block| block.time))
     }
 
     fn block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
-        Ok(self.snapshot().block(chain, block)?.and_then(|block| block.hash))
+        Ok(self.ledger().block(chain, block)?.and_then(|block| block.hash))
     }
 
     fn stated_block_hash(&self, chain: Chain, block: u64) -> Result<Option<BlockHash>, LedgerError> {
-        let ledger = self.snapshot();
+        let ledger = self.ledger();
         if !is_covered(&*ledger, chain, CoverageTable::Blocks, block) {
             return Ok(None);
         }
@@ -144,11 +202,11 @@ impl Target for Writer {
     }
 
     fn is_verified(&self, chain: Chain, block: u64) -> Result<bool, LedgerError> {
-        Ok(is_covered(&*self.snapshot(), chain, CoverageTable::VerifiedTransactions, block))
+        Ok(is_covered(&*self.ledger(), chain, CoverageTable::VerifiedTransactions, block))
     }
 
     fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {
-        let ledger = self.snapshot();
+        let ledger = self.ledger();
         if ledger.token_facts(chain, contract)?.is_some_and(|token| token.is_non_fungible) {
             return Ok(HeldToken::NonFungible);
         }
@@ -157,7 +215,7 @@ impl Target for Writer {
     }
 
     fn block_number(&self, chain: Chain, hash: &BlockHash) -> Result<Option<u64>, LedgerError> {
-        let ledger = self.snapshot();
+        let ledger = self.ledger();
         let covered = ledger.coverage().get(&chain).and_then(|coverage| coverage.ranges.get(&CoverageTable::Blocks));
         // The newest first: files mostly go on where the last ones ended.
         for number in covered.into_iter().flatten().rev().flat_map(|(first, last)| (*first..=*last).rev()) {
@@ -169,13 +227,13 @@ impl Target for Writer {
     }
 
     fn sender_of(&self, chain: Chain, hash: &TxHash) -> Result<Option<Address>, LedgerError> {
-        let ledger = self.snapshot();
+        let ledger = self.ledger();
         let Some(transaction) = ledger.find_transaction(chain, hash)? else { return Ok(None) };
         Ok(ledger.transaction(transaction)?.facts.body.and_then(|body| body.from))
     }
 
     fn token_decimals(&self, chain: Chain, contract: &Address) -> Result<Option<u8>, LedgerError> {
-        Ok(self.snapshot().registry().entry(chain, &Asset::Token(*contract)).map(|entry| entry.decimals))
+        Ok(self.ledger().registry().entry(chain, &Asset::Token(*contract)).map(|entry| entry.decimals))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use headwater_types::{Chain, Network};
+use headwater_types::{BlockHash, Chain, Network};
 
-use super::CommitReport;
+use super::{AdvanceReport, CommitReport};
 use super::commit::{Destination, FeedPolicy, commit};
 use super::contents::{ChainContents, Contents};
 use super::feed::{FeedState, News};
@@ -15,6 +15,29 @@ use crate::facts::Batch;
 use crate::read::Result;
 use crate::segment::Source;
 use crate::{Cancel, LedgerError};
+
+/// A block of the tail by its place in the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailPosition {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: BlockHash,
+    /// The hash of the block before.
+    pub parent: BlockHash,
+}
+
+/// A step of a follower of a chain, made as one change of the store.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TailAdvance {
+    /// Blocks of the tail above this one are taken back first.
+    pub keep_to: Option<u64>,
+    /// The blocks that are added, in order, each as [`Writer::append_tail_block`](super::Writer::append_tail_block)
+    /// takes it.
+    pub blocks: Vec<Batch>,
+    /// Blocks of the tail up to this one become final.
+    pub seal_to: Option<u64>,
+}
 
 /// The amount of merging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +124,31 @@ impl Contents {
         Ok((Some(self.with_chain(chain, after)), blocks.len() as u64))
     }
 
+    /// With a step of a follower: blocks of the tail taken back, others added, and old ones made final, all in one
+    /// generation. `None` when there is nothing to do.
+    pub(super) fn with_tail_advanced(
+        &self,
+        chain: Chain,
+        advance: TailAdvance,
+        storage: &mut dyn Storage,
+    ) -> Result<(Option<Self>, AdvanceReport)> {
+        let (mut after, mut report) = (None, AdvanceReport::default());
+        if let Some(to_block) = advance.keep_to {
+            (after, report.removed) = self.without_tail_above(chain, to_block)?;
+        }
+        for batch in advance.blocks {
+            let (next, commit) = after.as_ref().unwrap_or(self).with_tail_block(batch, storage)?;
+            report.blocks.push(commit);
+            after = Some(next);
+        }
+        if let Some(up_to_block) = advance.seal_to {
+            let (next, sealed) = after.as_ref().unwrap_or(self).with_tail_sealed(chain, up_to_block, storage)?;
+            report.sealed = sealed;
+            after = next.or(after);
+        }
+        Ok((after, report))
+    }
+
     /// With one merge of segments of a chain, of those that are due or towards as few as may be. When they cannot be
     /// one segment, that is remembered.
     pub(super) fn merged(
@@ -176,7 +224,7 @@ fn follows(held: &ChainContents, batch: &Batch) -> Result<Destination> {
     if let Some((before, expected)) = before
         && (before.checked_add(1) != Some(number) || expected != parent)
     {
-        let text = |hash: headwater_types::BlockHash| hash.display(chain.family());
+        let text = |hash: BlockHash| hash.display(chain.family());
         return Err(LedgerError::TailBroken {
             chain,
             number,
@@ -188,7 +236,7 @@ fn follows(held: &ChainContents, batch: &Batch) -> Result<Destination> {
 }
 
 /// The block below, when it is held with its hash.
-fn held_parent(held: &ChainContents, number: u64) -> Result<Option<(u64, headwater_types::BlockHash)>> {
+fn held_parent(held: &ChainContents, number: u64) -> Result<Option<(u64, BlockHash)>> {
     let Some(before) = number.checked_sub(1) else { return Ok(None) };
     for part in held.parts() {
         if let Some(hash) = part.segment.block(before)?.and_then(|block| block.hash) {

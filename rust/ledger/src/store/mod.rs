@@ -37,6 +37,7 @@ mod tiers;
 mod verify;
 mod writer;
 
+pub use change::{TailAdvance, TailPosition};
 pub use contradictions::{Contradiction, StatementRef};
 pub use holds::HOLD_SECS;
 pub use imports::{LabelImport, ShrinkPolicy};
@@ -45,7 +46,7 @@ pub use memory::{MemoryStore, in_memory};
 pub use pinned::PinnedStore;
 pub use reader::Store;
 pub use report::{
-    ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion, LabelList,
+    AdvanceReport, ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion, LabelList,
     LogicalDigest, Merges, MissingClaims, StoreFile, StoreStats, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};

@@ -30,6 +30,19 @@ pub struct CommitReport {
     pub double_spends: Vec<DoubleSpend>,
 }
 
+/// The result of a step of a follower.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct AdvanceReport {
+    /// The generation that holds it: a new one, or the one before when nothing changed.
+    pub generation: u64,
+    /// Blocks that were taken back.
+    pub removed: u64,
+    /// The commits of the blocks that were added, in order.
+    pub blocks: Vec<CommitReport>,
+    /// Blocks that became final.
+    pub sealed: u64,
+}
+
 /// A transaction that is not held, since an earlier one spends an output that it spends. Only one of the two can have happened.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct DoubleSpend {

@@ -21,7 +21,7 @@ use super::listed::ListedFiles;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{MergeProgress, Outcome};
 use super::sidecar::{KINDS, Occasion};
-use super::{CommitReport, CompactReport, Contradiction, ImportVersion, Merges};
+use super::{AdvanceReport, CommitReport, CompactReport, Contradiction, ImportVersion, Merges, TailAdvance, TailPosition};
 use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits, StoreId};
 use crate::labels::{DisputeEntry, DisputeRequest};
@@ -229,6 +229,27 @@ impl Writer {
             Ok((Some(contents), report))
         })?;
         Ok(CommitReport { generation: self.contents.generation, ..report })
+    }
+
+    /// The blocks of the tail of a chain, in order.
+    #[must_use]
+    pub fn tail(&self, chain: Chain) -> Vec<TailPosition> {
+        let blocks = self.contents.chains.get(&chain).map_or(&[][..], |held| &held.tail);
+        blocks.iter().map(|block| TailPosition { number: block.number, hash: block.hash, parent: block.parent }).collect()
+    }
+
+    /// Takes back blocks of the tail, adds others, and makes old ones final, all in one generation: readers see the chain
+    /// before or after, and nothing in between.
+    ///
+    /// # Errors
+    /// As [`Writer::roll_back_tail`] and [`Writer::append_tail_block`]: then nothing has changed.
+    pub fn advance_tail(&mut self, chain: Chain, advance: TailAdvance) -> Result<AdvanceReport> {
+        let report = self.change(|contents, folder| contents.with_tail_advanced(chain, advance, folder))?;
+        if report.sealed > 0 {
+            // The blocks are final, merged or not; the next change tries again.
+            let _ = self.merge(chain, &Cancel::new());
+        }
+        Ok(AdvanceReport { generation: self.contents.generation, ..report })
     }
 
     /// Takes back the blocks of the tail above `to_block`, and returns how many those were.
