@@ -13,14 +13,14 @@ use std::sync::{Mutex, OnceLock};
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::{Coverage, CoverageTable, uncovered};
-use headwater_types::{BlockHash, Chain, Network};
+use headwater_types::{BlockHash, Chain, Family, Network};
 use headwater_verify::bitcoin::{CreatedOutputs, Proof, SpentOutput, VerifiedBlock, satoshis, verify_block};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
-use crate::source::{BlockCounts, FetchedBlocks, Source};
+use crate::source::{BlockCounts, FetchedBlocks, NodeHeads, Source};
 use crate::transport::Provider;
 
 /// Calls of one request, at first and at most.
@@ -125,7 +125,7 @@ impl BitcoinSource {
         self.network.get().copied().unwrap_or_default()
     }
 
-    fn hashes(&self, provider: &Provider, heights: &[u64], cancel: &Cancel) -> Result<Vec<BlockHash>, CallError> {
+    fn block_hashes(&self, provider: &Provider, heights: &[u64], cancel: &Cancel) -> Result<Vec<BlockHash>, CallError> {
         let calls: Vec<Value> = heights.iter().map(|height| json!([height])).collect();
         let answers: Vec<Value> = self.batches.call(provider, "getblockhash", &calls, cancel)?;
         let hash = |(height, answer): (&u64, &Value)| {
@@ -159,7 +159,8 @@ impl BitcoinSource {
 
     /// Notes whether a provider states the outputs that a block spends.
     fn check_spent(&self, provider: &Provider, before: u64, cancel: &Cancel) -> Result<(), CallError> {
-        let stated = self.hashes(provider, &[before], cancel).and_then(|hashes| self.stated(provider, &hashes, cancel));
+        let stated =
+            self.block_hashes(provider, &[before], cancel).and_then(|hashes| self.stated(provider, &hashes, cancel));
         match stated {
             Ok(blocks) if blocks.iter().any(StatedBlock::lacks_spent) => provider.note(|card| card.lacks(WITH_SPENT)),
             Err(CallError::NoMethod(_)) => {}
@@ -288,13 +289,13 @@ impl Source for BitcoinSource {
             "regtest" => Network::Regtest,
             _ => return other(format!("its network is {name:?}, which is not one of bitcoin")),
         };
-        let first = self.hashes(provider, &[0], cancel)?[0];
+        let first = self.block_hashes(provider, &[0], cancel)?[0];
         if !FIRST_BLOCKS.contains(&(network, &text(first))) {
             return other(format!("its first block is {}, which is not that of bitcoin {network}", text(first)));
         }
         let (height, hash) = AFTER_FORK;
         if network == Network::Mainnet && answer["blocks"].as_u64().is_some_and(|head| head >= height) {
-            let found = text(self.hashes(provider, &[height], cancel)?[0]);
+            let found = text(self.block_hashes(provider, &[height], cancel)?[0]);
             if found != hash {
                 return other(format!("its block {height} is {found}, that of bitcoin is {hash}"));
             }
@@ -309,10 +310,25 @@ impl Source for BitcoinSource {
         }
     }
 
-    fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError> {
-        let answer = provider.call("getblockcount", json!([]), cancel)?;
-        let head = answer.as_u64().ok_or_else(|| CallError::Malformed("no number of blocks".to_owned()))?;
-        Ok(head.saturating_sub(Chain::BITCOIN.finality_depth().into()))
+    fn heads(&self, provider: &Provider, cancel: &Cancel) -> Result<NodeHeads, CallError> {
+        let answer = provider.call("getblockchaininfo", json!([]), cancel)?;
+        let newest = answer["blocks"].as_u64().ok_or_else(|| CallError::Malformed("no number of blocks".to_owned()))?;
+        let hash = answer["bestblockhash"].as_str().and_then(|text| BlockHash::parse(Family::Utxo, text).ok());
+        let newest_final = newest.saturating_sub(Chain::BITCOIN.finality_depth().into());
+        Ok(NodeHeads { newest, hash, newest_final })
+    }
+
+    fn hashes(
+        &self,
+        provider: &Provider,
+        numbers: &[u64],
+        cancel: &Cancel,
+    ) -> Result<Vec<Option<BlockHash>>, CallError> {
+        // A height beyond the chain is an error of the call: ask for those that are there.
+        let head = self.heads(provider, cancel)?.newest;
+        let held: Vec<u64> = numbers.iter().copied().filter(|number| *number <= head).collect();
+        let mut hashes = self.block_hashes(provider, &held, cancel)?.into_iter();
+        Ok(numbers.iter().map(|number| if *number <= head { hashes.next() } else { None }).collect())
     }
 
     fn fetch(
@@ -322,7 +338,7 @@ impl Source for BitcoinSource {
         cancel: &Cancel,
     ) -> Result<FetchedBlocks, FetchError> {
         let heights: Vec<u64> = (first..=last).collect();
-        let hashes = self.hashes(provider, &heights, cancel)?;
+        let hashes = self.block_hashes(provider, &heights, cancel)?;
         let mut blocks = Vec::with_capacity(hashes.len());
         for ((height, hash), bytes) in (first..).zip(&hashes).zip(self.raw(provider, &hashes, cancel)?) {
             let block = verify_block(self.network(), height, *hash, &bytes)?;

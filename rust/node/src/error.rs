@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use headwater_ingest::IngestError;
 use headwater_ledger::LedgerError;
+use headwater_types::Chain;
 
 use headwater_verify::{FailureKind, VerificationError};
 
@@ -150,6 +151,41 @@ pub enum NodeError {
         /// The provider that answered that.
         other: String,
     },
+    /// Providers state different blocks at one height, and no more than half of them the same.
+    #[error("providers do not agree on block {block}: {}", hashes.join("; "))]
+    Disagreement {
+        /// The block.
+        block: u64,
+        /// The hashes, with the providers that state them.
+        hashes: Vec<String>,
+    },
+    /// The nodes replaced blocks while they were fetched.
+    #[error("block {block} was replaced while it was fetched")]
+    Moved {
+        /// The block.
+        block: u64,
+    },
+    /// The nodes replaced blocks that are final in the store.
+    #[error(
+        "the nodes have another block {block} than the store, which is below the {tail} blocks that can be taken back: check that          the nodes are on the right chain; if they are, load the chain into a new store"
+    )]
+    DeepReorg {
+        /// The block below those that can be taken back.
+        block: u64,
+        /// The number of blocks that can be taken back.
+        tail: u64,
+    },
+    /// Another process follows the chain.
+    #[error(
+        "another process follows {chain} into this store: stop it first, or leave it running and read from the store"
+    )]
+    FollowedAlready {
+        /// The chain.
+        chain: Chain,
+    },
+    /// An address of a WebSocket interface cannot be used.
+    #[error("{0}")]
+    Socket(String),
     /// The range is not one that can be loaded.
     #[error("{0}")]
     Range(String),
@@ -167,6 +203,30 @@ pub enum NodeError {
         /// The reason.
         source: io::Error,
     },
+}
+
+impl NodeError {
+    /// Returns whether the same work may succeed later.
+    pub(crate) const fn passes(&self) -> bool {
+        match self {
+            Self::NoProvider { .. }
+            | Self::Branches { .. }
+            | Self::Disagreement { .. }
+            | Self::Moved { .. }
+            | Self::Range(_)
+            | Self::Ledger(LedgerError::Locked { .. } | LedgerError::TailBroken { .. }) => true,
+            Self::Address { .. }
+            | Self::Contradiction { .. }
+            | Self::DeepReorg { .. }
+            | Self::FollowedAlready { .. }
+            | Self::Ingest(_)
+            | Self::Io { .. }
+            | Self::Ledger(_)
+            | Self::Rate(_)
+            | Self::Socket(_)
+            | Self::Store(_) => false,
+        }
+    }
 }
 
 /// Names a range of blocks.

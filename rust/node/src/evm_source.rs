@@ -2,12 +2,12 @@
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::{Chain, Family};
+use headwater_types::{BlockHash, Chain, Family};
 use serde_json::{Value, json};
 
 use crate::batches::Batches;
 use crate::error::{CallError, FetchError};
-use crate::source::{BlockCounts, FetchedBlocks, HeldBlock, Source};
+use crate::source::{BlockCounts, FetchedBlocks, HeldBlock, NodeHeads, Source};
 use crate::transport::Provider;
 use headwater_verify::evm::{Senders, VerifiedBlock, verify_all};
 
@@ -81,22 +81,33 @@ impl Source for EvmSource {
         Err(FetchError::Lie { code: "chain_id", block: 0, text })
     }
 
-    fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError> {
-        let number = |tag: &str| -> Result<Option<u64>, CallError> {
-            let answer = provider.call("eth_getBlockByNumber", json!([tag, false]), cancel)?;
-            Ok(answer["number"].as_str().and_then(quantity))
-        };
-        let head = number("latest")?.ok_or_else(|| CallError::Malformed("no number of the latest block".to_owned()))?;
-        let usual = head.saturating_sub(self.chain.finality_depth().into());
+    fn heads(&self, provider: &Provider, cancel: &Cancel) -> Result<NodeHeads, CallError> {
+        let block = |tag: &str| provider.call("eth_getBlockByNumber", json!([tag, false]), cancel);
+        let number = |answer: &Value| answer["number"].as_str().and_then(quantity);
+        let latest = block("latest")?;
+        let newest = number(&latest).ok_or_else(|| CallError::Malformed("no number of the latest block".to_owned()))?;
+        let usual = newest.saturating_sub(self.chain.finality_depth().into());
         // A node that does not know the tag, and one that has never heard of finality, leave it at the first block.
-        match number("finalized") {
-            Ok(Some(block)) if block > 0 => Ok(block.min(head)),
+        let newest_final = match block("finalized").map(|answer| number(&answer)) {
+            Ok(Some(block)) if block > 0 => block.min(newest),
             Ok(_)
             | Err(CallError::NoMethod(_) | CallError::Missing(_) | CallError::Failed(_) | CallError::TooMuch(_)) => {
-                Ok(usual)
+                usual
             }
-            Err(error) => Err(error),
-        }
+            Err(error) => return Err(error),
+        };
+        Ok(NodeHeads { newest, hash: hash_of(&latest), newest_final })
+    }
+
+    fn hashes(
+        &self,
+        provider: &Provider,
+        numbers: &[u64],
+        cancel: &Cancel,
+    ) -> Result<Vec<Option<BlockHash>>, CallError> {
+        let calls: Vec<Value> = numbers.iter().map(|number| json!([format!("{number:#x}"), false])).collect();
+        let blocks: Vec<Value> = self.batches.call(provider, "eth_getBlockByNumber", &calls, cancel)?;
+        Ok(blocks.iter().map(hash_of).collect())
     }
 
     fn fetch(
@@ -226,6 +237,10 @@ fn without_uncovered_status(mut receipts: Value) -> Value {
         }
     }
     receipts
+}
+
+fn hash_of(block: &Value) -> Option<BlockHash> {
+    BlockHash::parse(Family::Evm, block["hash"].as_str()?).ok()
 }
 
 fn quantity(text: &str) -> Option<u64> {

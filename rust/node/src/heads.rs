@@ -7,7 +7,7 @@ use crate::pool::Providers;
 use crate::source::Source;
 
 /// The highest block number that a node may state. Stores number blocks with 32 bits.
-const MAX_HEAD: u64 = u32::MAX as u64;
+pub(crate) const MAX_HEAD: u64 = u32::MAX as u64;
 
 /// The end of a load.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) fn find_heads(
 ) -> Result<Heads, NodeError> {
     let check = |provider: &_| {
         source.check_chain(provider, cancel)?;
-        match source.final_head(provider, cancel)? {
+        match source.heads(provider, cancel)?.newest_final {
             head if head <= MAX_HEAD => Ok(head),
             head => Err(FetchError::Call(CallError::Malformed(format!("the newest block {head}")))),
         }

@@ -1,6 +1,7 @@
 //! History from live nodes: fetched at the same time, verified by [`headwater_verify`], and committed in order.
 //!
 //! - [`load_history`] loads a range of blocks into a store, and continues where a load before it stopped.
+//! - [`follow`] adds each new block of live nodes, and takes back those that the nodes replaced.
 //! - [`Providers`] are the nodes that are asked, each with a budget of requests and a [`ScoreCard`].
 //! - [`compare_balances`] compares a store with the state of a node.
 //! - [`prices`] fetches the prices of the symbols of a store from a service.
@@ -15,6 +16,7 @@ mod budget;
 mod comparison;
 mod error;
 mod evm_source;
+mod follow;
 mod heads;
 mod history;
 mod link_check;
@@ -32,6 +34,7 @@ mod tron_source;
 
 pub use comparison::{ComparisonReport, Difference, compare_balances};
 pub use error::{CallError, FetchError, NodeError};
+pub use follow::{FollowOptions, FollowProgress, FollowReport, FollowStep, follow};
 pub use history::{
     BLOCKS_PER_COMMIT, Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history,
 };

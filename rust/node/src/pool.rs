@@ -18,6 +18,8 @@ const ONE_OUTAGE: Duration = Duration::from_secs(1);
 struct Failures {
     count: usize,
     latest: Option<Instant>,
+    /// When it was put aside.
+    aside: Option<Instant>,
 }
 
 impl Failures {
@@ -97,6 +99,50 @@ impl Providers {
         }
     }
 
+    /// Asks each provider that was not put aside, and returns the answers with the name of the provider.
+    ///
+    /// # Errors
+    /// When none of them answers, with what each of them said, or when the work is cancelled.
+    pub(crate) fn ask_each<T>(
+        &self,
+        (first, last): (u64, u64),
+        attempt: impl Fn(&Provider) -> Result<T, FetchError>,
+    ) -> Result<Vec<(T, String)>, NodeError> {
+        let (mut answers, mut reasons) = (Vec::new(), Vec::new());
+        for (place, provider) in self.all.iter().enumerate() {
+            if let Some(reason) = provider.card().aside {
+                reasons.push(format!("{}: {reason}", provider.name()));
+                continue;
+            }
+            match attempt(provider) {
+                Ok(answer) => answers.push((answer, provider.name().to_owned())),
+                Err(FetchError::Call(CallError::Cancelled)) => {
+                    return Err(NodeError::Ledger(headwater_ledger::Cancelled.into()));
+                }
+                Err(error) => {
+                    reasons.push(format!("{}: {error}", provider.name()));
+                    self.judge(place, &error);
+                }
+            }
+        }
+        if answers.is_empty() {
+            Err(NodeError::NoProvider { first, last, reasons, is_gap: false })
+        } else {
+            Ok(answers)
+        }
+    }
+
+    /// Asks providers again that were put aside for longer than a time.
+    pub(crate) fn forgive(&self, after: Duration) {
+        for (place, provider) in self.all.iter().enumerate() {
+            let mut failures = self.failures_of(place);
+            if provider.card().aside.is_some() && failures.aside.is_none_or(|since| since.elapsed() >= after) {
+                *failures = Failures::default();
+                provider.note(|card| card.aside = None);
+            }
+        }
+    }
+
     /// Asks one provider after the other until one has the answer. Each call begins with the next one in turn, so that
     /// calls at the same time spread over all.
     ///
@@ -156,6 +202,7 @@ impl Providers {
             FetchError::Call(_) => self.failures_of(place).add() >= MAX_FAILURES,
         };
         if aside {
+            self.failures_of(place).aside = Some(Instant::now());
             provider.note(|card| card.aside = Some(error.to_string()));
         }
     }

@@ -29,8 +29,17 @@ pub(crate) trait Source: Sync {
     /// Checks that a provider is of the chain, and of the network of the store.
     fn check_chain(&self, provider: &Provider, cancel: &Cancel) -> Result<(), FetchError>;
 
-    /// Returns the newest block that a provider calls final; without such a word the newest one less the usual depth.
-    fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError>;
+    /// Returns the newest block of a provider, and the newest one that it calls final; without such a word the newest one
+    /// less the usual depth.
+    fn heads(&self, provider: &Provider, cancel: &Cancel) -> Result<NodeHeads, CallError>;
+
+    /// Returns the hashes of blocks on the chain of a provider, unverified; `None` of those that it does not have.
+    fn hashes(
+        &self,
+        provider: &Provider,
+        numbers: &[u64],
+        cancel: &Cancel,
+    ) -> Result<Vec<Option<BlockHash>>, CallError>;
 
     /// Fetches blocks, both ends included, and verifies them.
     fn fetch(&self, provider: &Provider, range: (u64, u64), cancel: &Cancel) -> Result<FetchedBlocks, FetchError>;
@@ -49,6 +58,17 @@ pub(crate) trait Source: Sync {
     fn fetch_traces(&self, _: &Provider, _: &[HeldBlock], _: &Cancel) -> Result<FetchedBlocks, FetchError> {
         Err(CallError::NoMethod("internal movements".to_owned()).into())
     }
+}
+
+/// The newest blocks of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NodeHeads {
+    /// The newest block.
+    pub newest: u64,
+    /// Its hash, as the provider states it.
+    pub hash: Option<BlockHash>,
+    /// The newest block that is final.
+    pub newest_final: u64,
 }
 
 /// A block of the store whose internal movements are asked for.

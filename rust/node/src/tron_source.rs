@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::CoverageTable;
-use headwater_types::Chain;
+use headwater_types::{BlockHash, Chain, Family};
 use serde_json::{Value, json};
 
 use crate::error::{CallError, FetchError};
-use crate::source::{BlockCounts, FetchedBlocks, Source};
+use crate::source::{BlockCounts, FetchedBlocks, NodeHeads, Source};
 use crate::transport::Provider;
 use headwater_verify::tron::{Producer, verify_block, verify_infos, verify_transactions};
 
@@ -34,6 +34,10 @@ fn number_of(block: &Value) -> Option<u64> {
     // A value of nothing is left out by the node.
     let header = block.pointer("/block_header/raw_data")?;
     header.get("number").map_or(Some(0), Value::as_u64)
+}
+
+fn id_of(block: &Value) -> Option<BlockHash> {
+    BlockHash::parse(Family::Tron, block["blockID"].as_str()?).ok()
 }
 
 impl TronSource {
@@ -127,18 +131,30 @@ impl Source for TronSource {
         Err(FetchError::Lie { code: "chain_id", block: 0, text })
     }
 
-    fn final_head(&self, provider: &Provider, cancel: &Cancel) -> Result<u64, CallError> {
-        let newest = || {
-            let answer = provider.ask("/wallet/getnowblock", &json!({"visible": false}), cancel)?;
-            let head = number_of(&answer);
-            let head = head.ok_or_else(|| CallError::Malformed("no number of the newest block".to_owned()))?;
-            Ok(head.saturating_sub(Chain::TRON.finality_depth().into()))
+    fn heads(&self, provider: &Provider, cancel: &Cancel) -> Result<NodeHeads, CallError> {
+        let latest = provider.ask("/wallet/getnowblock", &json!({"visible": false}), cancel)?;
+        let newest =
+            number_of(&latest).ok_or_else(|| CallError::Malformed("no number of the newest block".to_owned()))?;
+        let usual = newest.saturating_sub(Chain::TRON.finality_depth().into());
+        let newest_final = match provider.ask("/walletsolidity/getnowblock", &json!({"visible": false}), cancel) {
+            Ok(answer) => number_of(&answer).map_or(usual, |solid| solid.min(newest)),
+            Err(CallError::Failed(_) | CallError::NoMethod(_) | CallError::Malformed(_)) => usual,
+            Err(error) => return Err(error),
         };
-        match provider.ask("/walletsolidity/getnowblock", &json!({"visible": false}), cancel) {
-            Ok(answer) => number_of(&answer).map_or_else(newest, Ok),
-            Err(CallError::Failed(_) | CallError::NoMethod(_) | CallError::Malformed(_)) => newest(),
-            Err(error) => Err(error),
-        }
+        Ok(NodeHeads { newest, hash: id_of(&latest), newest_final })
+    }
+
+    fn hashes(
+        &self,
+        provider: &Provider,
+        numbers: &[u64],
+        cancel: &Cancel,
+    ) -> Result<Vec<Option<BlockHash>>, CallError> {
+        let hash = |number: &u64| {
+            let answer = provider.ask("/wallet/getblockbynum", &json!({"num": number, "visible": false}), cancel)?;
+            Ok(id_of(&answer))
+        };
+        numbers.iter().map(hash).collect()
     }
 
     fn fetch(

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use headwater_types::{BlockHash, Chain, Network};
 
-use super::{AdvanceReport, CommitReport};
 use super::commit::{Destination, FeedPolicy, commit};
 use super::contents::{ChainContents, Contents};
 use super::feed::{FeedState, News};
 use super::merge::{self, MergeProgress, Outcome};
 use super::parts::{Storage, keep_merged};
 use super::tiers;
+use super::{AdvanceReport, CommitReport};
 use crate::facts::Batch;
 use crate::read::Result;
 use crate::segment::Source;

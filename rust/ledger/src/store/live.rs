@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headwater_types::{Chain, Timestamp};
+use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
 
 use super::folder::io_error;
@@ -29,8 +29,6 @@ pub struct LiveStatus {
     pub state: LiveState,
     /// The newest block of the node.
     pub head_block: u64,
-    /// The time of that block, where it is known.
-    pub head_time: Option<Timestamp>,
     /// The newest block that the node calls final.
     pub final_block: u64,
     /// The time at which this was written, in milliseconds since the epoch.
@@ -111,7 +109,6 @@ mod tests {
             chain: Chain::TRON,
             state: LiveState::Halted { reason: "block 5 differs".to_owned() },
             head_block: 7,
-            head_time: Some(Timestamp::new(9)),
             final_block: 3,
             written_ms: 100_000,
         };

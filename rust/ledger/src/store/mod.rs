@@ -46,8 +46,8 @@ pub use memory::{MemoryStore, in_memory};
 pub use pinned::PinnedStore;
 pub use reader::Store;
 pub use report::{
-    AdvanceReport, ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion, LabelList,
-    LogicalDigest, Merges, MissingClaims, StoreFile, StoreStats, VerifyReport,
+    AdvanceReport, ChainStats, CommitReport, CompactReport, DoubleSpend, FileProblem, ImportKind, ImportVersion,
+    LabelList, LogicalDigest, Merges, MissingClaims, StoreFile, StoreStats, VerifyReport,
 };
 pub use segmentation::{Segmentation, Split};
 pub use writer::Writer;

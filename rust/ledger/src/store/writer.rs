@@ -21,7 +21,9 @@ use super::listed::ListedFiles;
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{MergeProgress, Outcome};
 use super::sidecar::{KINDS, Occasion};
-use super::{AdvanceReport, CommitReport, CompactReport, Contradiction, ImportVersion, Merges, TailAdvance, TailPosition};
+use super::{
+    AdvanceReport, CommitReport, CompactReport, Contradiction, ImportVersion, Merges, TailAdvance, TailPosition,
+};
 use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits, StoreId};
 use crate::labels::{DisputeEntry, DisputeRequest};
@@ -235,7 +237,10 @@ impl Writer {
     #[must_use]
     pub fn tail(&self, chain: Chain) -> Vec<TailPosition> {
         let blocks = self.contents.chains.get(&chain).map_or(&[][..], |held| &held.tail);
-        blocks.iter().map(|block| TailPosition { number: block.number, hash: block.hash, parent: block.parent }).collect()
+        blocks
+            .iter()
+            .map(|block| TailPosition { number: block.number, hash: block.hash, parent: block.parent })
+            .collect()
     }
 
     /// Takes back blocks of the tail, adds others, and makes old ones final, all in one generation: readers see the chain

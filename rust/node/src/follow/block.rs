@@ -1,0 +1,213 @@
+//! One block on its way into the tail.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use headwater_ingest::{IngestError, Options, Silent, Staged, ingest_into};
+use headwater_ledger::Snapshot;
+use headwater_ledger::facts::{Batch, Claim};
+use headwater_ledger::read::{ChainRange, CoverageTable, Generation as _, History as _, Transactions as _, uncovered};
+use headwater_types::{BlockHash, Chain, TxHash};
+
+use super::{Follower, Intake, freezes};
+use crate::error::{CallError, FetchError, NodeError};
+use crate::history::Traces;
+use crate::source::{FetchedBlocks, HeldBlock};
+use crate::spool::remove;
+
+/// A verified block with its facts.
+pub(super) struct PreparedBlock {
+    pub number: u64,
+    /// Its hash.
+    hash: Option<BlockHash>,
+    /// The hash of the block before.
+    parent: Option<BlockHash>,
+    pub batch: Batch,
+    /// True if an issuer froze or unfroze an account in it.
+    pub has_freezes: bool,
+}
+
+impl Follower<'_> {
+    /// Fetches and verifies blocks, the first of which follows a block of this hash, and reads their facts.
+    pub(super) fn prepare(
+        &self,
+        intake: &Intake,
+        snapshot: &Arc<Snapshot>,
+        (first, last): (u64, u64),
+        fork: Option<BlockHash>,
+    ) -> Result<Vec<PreparedBlock>, NodeError> {
+        let numbers: Vec<u64> = (first..=last).collect();
+        // A single provider decides itself; of several no single one does.
+        let expected = match self.providers.all().len() {
+            1 => vec![None; numbers.len()],
+            _ => self.hashes(&*intake.source, &numbers)?,
+        };
+        let blocks = self.prepare_each(intake, snapshot, &numbers, &expected)?;
+        let mut before = fork;
+        for block in &blocks {
+            if before.is_some() && block.parent != before {
+                return Err(NodeError::Moved { block: block.number });
+            }
+            before = block.hash;
+        }
+        Ok(blocks)
+    }
+
+    /// Prepares blocks at the same time.
+    fn prepare_each(
+        &self,
+        intake: &Intake,
+        snapshot: &Arc<Snapshot>,
+        numbers: &[u64],
+        expected: &[Option<BlockHash>],
+    ) -> Result<Vec<PreparedBlock>, NodeError> {
+        let next = AtomicUsize::new(0);
+        let done: Vec<Mutex<Option<Result<PreparedBlock, NodeError>>>> =
+            numbers.iter().map(|_| Mutex::default()).collect();
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some((number, expected)) = numbers.get(place).zip(expected.get(place)) else { break };
+                let prepared = self.prepare_one(intake, snapshot, *number, *expected);
+                if prepared.is_err() {
+                    next.store(numbers.len(), Ordering::Relaxed);
+                }
+                *done[place].lock().expect("no holder of the lock panics") = Some(prepared);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.options.parallel.min(numbers.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut blocks = Vec::with_capacity(numbers.len());
+        for slot in done {
+            match slot.into_inner().expect("no holder of the lock panics") {
+                Some(Ok(block)) => blocks.push(block),
+                Some(Err(error)) => return Err(error),
+                // It was not begun, for a block behind it failed.
+                None => {}
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn prepare_one(
+        &self,
+        intake: &Intake,
+        snapshot: &Arc<Snapshot>,
+        number: u64,
+        expected: Option<BlockHash>,
+    ) -> Result<PreparedBlock, NodeError> {
+        let source = &*intake.source;
+        let fetched = self.providers.ask((number, number), |provider| {
+            let fetched = source.fetch(provider, (number, number), self.cancel)?;
+            match fetched.hashes.first() {
+                Some(hash) if expected.is_none_or(|expected| expected == *hash) => Ok(fetched),
+                _ => Err(FetchError::Call(CallError::Missing(format!("block {number} of the other providers")))),
+            }
+        })?;
+        let (hash, parent) = (fetched.hashes.first().copied(), fetched.parent);
+        let name = source.file_name(number, number);
+        let file = intake.spool.write(&name, &fetched.content)?;
+        let reading = Options {
+            chain: Some(self.options.chain),
+            format: Some(source.format().to_owned()),
+            network: source.network(),
+            ..Options::default()
+        };
+        let mut staged = Staged { ledger: Arc::clone(snapshot), batches: Vec::new() };
+        let read = |staged: &mut Staged, file: PathBuf| {
+            let outcome = ingest_into(std::slice::from_ref(&file), &reading, staged, &Silent, self.cancel);
+            outcome.map_err(|source| match source {
+                IngestError::Cancelled(_) | IngestError::Store(_) => NodeError::Ingest(source),
+                source => NodeError::Contradiction { first: number, last: number, source },
+            })?;
+            remove(&file)
+        };
+        read(&mut staged, file)?;
+        let transactions = |batches: &[Batch]| -> Vec<TxHash> {
+            let all = batches.iter().flat_map(|batch| &batch.transactions);
+            let mut placed: Vec<_> =
+                all.filter(|facts| !facts.hash.is_made()).map(|facts| (facts.index, facts.hash)).collect();
+            placed.sort_unstable();
+            placed.dedup();
+            placed.into_iter().map(|(_, hash)| hash).collect()
+        };
+        let mut complete = fetched.complete.clone();
+        if let Some(hash) = hash
+            && source.has_traces()
+            && self.options.traces == Traces::WherePossible
+        {
+            let held = HeldBlock { number, hash, transactions: transactions(&staged.batches) };
+            if let Some(traces) = self.traces(intake, &held)? {
+                complete.extend(traces.complete);
+                if !traces.content.is_empty() {
+                    read(&mut staged, intake.spool.write(&format!("traces-{name}"), &traces.content)?)?;
+                }
+            }
+        }
+        let mut batch = united(self.options.chain, staged.batches);
+        let is_alone = !has_others(snapshot, self.options.chain, number, &transactions(std::slice::from_ref(&batch)))?;
+        for table in complete {
+            let is_verified = matches!(table, CoverageTable::VerifiedTransactions | CoverageTable::VerifiedReceipts);
+            if is_alone || !is_verified {
+                batch.claims.push(Claim::Blocks { first: number, last: number, table });
+            }
+        }
+        let has_freezes = freezes::are_in(&batch);
+        Ok(PreparedBlock { number, hash, parent, batch, has_freezes })
+    }
+
+    /// Fetches the internal movements of a block; `None` where no provider has them.
+    fn traces(&self, intake: &Intake, block: &HeldBlock) -> Result<Option<FetchedBlocks>, NodeError> {
+        let blocks = std::slice::from_ref(block);
+        let ask = |provider: &_| intake.source.fetch_traces(provider, blocks, self.cancel);
+        match self.providers.ask((block.number, block.number), ask) {
+            Ok(traces) => Ok(Some(traces)),
+            // Answers say that they are missing: a block without them is of use.
+            Err(NodeError::NoProvider { reasons, .. }) => {
+                self.note_once("internal movements are missing", &reasons);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Unites the batches of one block.
+fn united(chain: Chain, batches: Vec<Batch>) -> Batch {
+    let mut united = Batch::new(chain);
+    for batch in batches {
+        united.network = united.network.or(batch.network);
+        united.blocks.extend(batch.blocks);
+        united.transactions.extend(batch.transactions);
+        united.contracts.extend(batch.contracts);
+        united.tokens.extend(batch.tokens);
+        united.claims.extend(batch.claims);
+    }
+    united
+}
+
+/// Returns whether the store has transactions of a block from another source that are not in the verified block.
+fn has_others(snapshot: &Snapshot, chain: Chain, number: u64, verified: &[TxHash]) -> Result<bool, NodeError> {
+    let coverage = snapshot.coverage().get(&chain);
+    let ranges = coverage.map_or(&[][..], |coverage| coverage.ranges_of(CoverageTable::VerifiedTransactions));
+    if uncovered(ranges, (number, number)).is_empty() {
+        // A block of the tail that is replaced: its rows go with it.
+        return Ok(false);
+    }
+    let range = ChainRange { from_block: Some(number), up_to_block: Some(number), ..ChainRange::default() };
+    for run in snapshot.transaction_runs(chain, &range, 1 << 16)? {
+        for reference in run?.transactions() {
+            let head = snapshot.transaction_head(reference)?;
+            if !head.hash.is_made() && !verified.contains(&head.hash) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,312 @@
+//! Following a chain: each new block of live nodes is verified and added to the tail of the store, and blocks that the nodes
+//! replaced are taken back.
+//!
+//! - [`follow`] runs until it is cancelled. Before it, blocks that are final already are loaded as history, without events.
+//! - [`branch`] finds the block at which the store and the nodes part.
+//! - [`block`] fetches one block and reads its facts.
+//! - [`agreement`] asks all providers, and takes what more than half of them say.
+//! - [`wake`] waits for the next block; [`status`] tells other processes how far it is.
+//!
+//! A replaced block stays until the blocks in its place are verified; then both change in one generation. A replacement deeper
+//! than the tail ends the work with [`NodeError::DeepReorg`], and nothing is written.
+
+mod agreement;
+mod block;
+mod branch;
+mod freezes;
+mod options;
+mod status;
+mod wake;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use headwater_ledger::Cancel;
+use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _};
+use headwater_ledger::store::{AdvanceReport, LiveState, TailAdvance, TailPosition, Writer};
+use headwater_types::{BlockHash, Chain};
+
+use self::block::PreparedBlock;
+use self::branch::Branch;
+pub use self::options::{FollowOptions, FollowProgress, FollowReport, FollowStep};
+use self::status::StatusFile;
+use self::wake::Wake;
+use crate::error::NodeError;
+use crate::history::{HistoryOptions, load_history};
+use crate::pool::Providers;
+use crate::score_file;
+use crate::source::Source;
+use crate::sources::source_of;
+use crate::spool::Spool;
+
+/// The most blocks of one generation.
+const STEP: u64 = 32;
+
+/// Blocks beyond the undo depth that the tail gathers before they become final together.
+const SEAL: u64 = 16;
+
+/// The wait after a failure that passes.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Follows a chain until the work is cancelled, or the last block of the options is held.
+///
+/// A store that was followed before continues with the block after its tail, whatever the time in between, so that each
+/// block makes its events. Otherwise blocks up to the newest final one are loaded as history first, without events.
+///
+/// # Errors
+/// [`NodeError::DeepReorg`] when the nodes replaced blocks that are final in the store; and when another process follows the
+/// chain, the verified blocks contradict another source, or the store fails. Failures of nodes are waited for.
+pub fn follow(
+    store: &Path,
+    providers: &Providers,
+    options: &FollowOptions,
+    progress: &dyn FollowProgress,
+    cancel: &Cancel,
+) -> Result<FollowReport, NodeError> {
+    let status = StatusFile::open(store, options.chain)?;
+    let wake = Wake::new(options.chain, &options.sockets)?;
+    let mut follower = Follower {
+        store,
+        providers,
+        options,
+        progress,
+        cancel,
+        status,
+        wake,
+        checked: Mutex::default(),
+        noted: Mutex::default(),
+        report: FollowReport::default(),
+    };
+    let outcome = follower.run();
+    let report = follower.report;
+    let saved = score_file::add(store, options.chain, providers, options.imported_at());
+    match outcome {
+        Err(error) if cancel.check().is_ok() => Err(error),
+        _ => saved.map(|()| report),
+    }
+}
+
+/// A follower that runs.
+struct Follower<'a> {
+    store: &'a Path,
+    providers: &'a Providers,
+    options: &'a FollowOptions,
+    progress: &'a dyn FollowProgress,
+    cancel: &'a Cancel,
+    status: StatusFile<'a>,
+    wake: Wake,
+    /// The names of the providers that are of the chain.
+    checked: Mutex<BTreeSet<String>>,
+    /// Reasons that were reported.
+    noted: Mutex<BTreeSet<&'static str>>,
+    report: FollowReport,
+}
+
+/// The outcome of one look at the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Blocks were added.
+    Advanced,
+    /// There is nothing new.
+    Idle,
+}
+
+impl Follower<'_> {
+    fn run(&mut self) -> Result<(), NodeError> {
+        let Some(mut session) = self.patiently(Self::start)? else { return Ok(()) };
+        while self.cancel.check().is_ok() && !self.is_done(&session.writer) {
+            match self.patiently(|follower| follower.look(&mut session))? {
+                Some(Look::Idle) => self.wake.wait(self.options.poll, self.cancel),
+                Some(Look::Advanced) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats work that fails for a reason that passes; `None` when the work was cancelled.
+    fn patiently<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T, NodeError>,
+    ) -> Result<Option<T>, NodeError> {
+        loop {
+            let error = match work(self) {
+                Ok(outcome) => return Ok(Some(outcome)),
+                Err(error) => error,
+            };
+            if self.cancel.check().is_err() {
+                return Ok(None);
+            }
+            let reason = describe(&error);
+            if !error.passes() {
+                self.status.set(LiveState::Halted { reason }, self.progress)?;
+                return Err(error);
+            }
+            self.status.set(LiveState::Waiting { reason }, self.progress)?;
+            self.wake.wait(PAUSE.min(self.options.retry), self.cancel);
+            self.providers.forgive(self.options.retry);
+        }
+    }
+
+    /// Loads history up to the newest final block where the store was not followed yet, and opens the store.
+    fn start(&mut self) -> Result<Session, NodeError> {
+        let chain = self.options.chain;
+        let writer = Writer::open_or_create(self.store)?;
+        let coverage = writer.snapshot().coverage().get(&chain).cloned();
+        if let Some(lowest) = writer.tail(chain).first() {
+            return Session::new(self.store, writer, source_of(chain, coverage.as_ref(), lowest.number), None);
+        }
+        let source = source_of(chain, coverage.as_ref(), self.options.from.unwrap_or(0));
+        let heads = self.heads(&*source)?;
+        let next = coverage.as_ref().and_then(last_held).map(|last| last + 1);
+        let from = self.options.from.or(next).unwrap_or(heads.newest_final);
+        drop(writer);
+        if from <= heads.newest_final {
+            self.status.set_heads(LiveState::CatchingUp, heads, self.progress)?;
+            let options = HistoryOptions {
+                chain,
+                from: Some(from),
+                to: Some(heads.newest_final),
+                parallel: self.options.parallel,
+                blocks_per_commit: crate::history::BLOCKS_PER_COMMIT,
+                traces: self.options.traces,
+                imported_at: self.options.imported_at(),
+            };
+            let progress = self.status.heartbeat(self.progress);
+            let report = load_history(self.store, self.providers, &options, &progress, self.cancel)?;
+            self.progress.loaded(&report);
+        }
+        let writer = Writer::open_or_create(self.store)?;
+        let coverage = writer.snapshot().coverage().get(&chain).cloned();
+        let next = coverage.as_ref().and_then(last_held).map_or(from, |last| from.max(last + 1));
+        Session::new(self.store, writer, source_of(chain, coverage.as_ref(), from), Some(next))
+    }
+
+    /// Compares the store with the nodes, and adds what is new.
+    fn look(&mut self, session: &mut Session) -> Result<Look, NodeError> {
+        let began = Instant::now();
+        self.providers.forgive(self.options.retry);
+        let heads = self.heads(&*session.intake.source)?;
+        let until = self.options.until.unwrap_or(u64::MAX);
+        let (tail, below) = session.window(self.options.chain)?;
+        let newest = tail.last().map_or(below.0, |block| block.number);
+        if tail.last().is_some_and(|block| block.number == heads.newest && Some(block.hash) == heads.hash) {
+            self.status.set_heads(LiveState::Following, heads, self.progress)?;
+            return Ok(Look::Idle);
+        }
+        let branch = Branch { tail: &tail, below };
+        let (fork, hash) = branch.fork(heads.newest, &|numbers| self.hashes(&*session.intake.source, numbers))?;
+        let last = heads.newest.min(until).min(fork + STEP);
+        self.status.set_heads(LiveState::Following, heads, self.progress)?;
+        if last <= fork {
+            return Ok(Look::Idle);
+        }
+        let blocks = self.prepare(&session.intake, &session.writer.snapshot(), (fork + 1, last), hash)?;
+        self.advance(session, (fork < newest && !tail.is_empty()).then_some(fork), blocks, began)?;
+        self.status.set_heads(LiveState::Following, heads, self.progress)?;
+        Ok(Look::Advanced)
+    }
+
+    /// Adds verified blocks, in place of those above `keep_to`.
+    fn advance(
+        &mut self,
+        session: &mut Session,
+        keep_to: Option<u64>,
+        blocks: Vec<PreparedBlock>,
+        began: Instant,
+    ) -> Result<(), NodeError> {
+        let chain = self.options.chain;
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(()) };
+        let (from_block, to_block) = (first.number, last.number);
+        let lowest = session.writer.tail(chain).first().map_or(from_block, |block| block.number);
+        let undo = u64::from(chain.undo_depth());
+        let is_long = (to_block + 1).saturating_sub(lowest) >= undo + SEAL;
+        let transactions = blocks.iter().map(|block| block.batch.transactions.len() as u64).sum();
+        let has_freezes = blocks.iter().any(|block| block.has_freezes);
+        let advance = TailAdvance {
+            keep_to,
+            blocks: blocks.into_iter().map(|block| block.batch).collect(),
+            seal_to: is_long.then(|| to_block - undo),
+        };
+        let AdvanceReport { mut generation, removed, sealed, .. } = session.writer.advance_tail(chain, advance)?;
+        if has_freezes || removed > 0 {
+            generation = freezes::refresh(&mut session.writer, self.options, self.cancel)?.unwrap_or(generation);
+        }
+        self.report.add(to_block - from_block + 1, removed, generation);
+        self.progress.advanced(&FollowStep {
+            chain: chain.name(),
+            generation,
+            from_block,
+            to_block,
+            removed,
+            sealed,
+            transactions,
+            seconds: began.elapsed().as_secs_f64(),
+        });
+        Ok(())
+    }
+
+    /// Reports a reason for which followed blocks lack something, the first time.
+    fn note_once(&self, what: &'static str, reasons: &[String]) {
+        if self.noted.lock().expect("no holder of the lock panics").insert(what) {
+            self.progress.note(&format!("{what}: {}", reasons.join("; ")));
+        }
+    }
+
+    fn is_done(&self, writer: &Writer) -> bool {
+        let tail = writer.tail(self.options.chain);
+        self.options.until.is_some_and(|until| tail.last().is_some_and(|block| block.number >= until))
+    }
+}
+
+/// A store that is followed.
+struct Session {
+    writer: Writer,
+    intake: Intake,
+    /// The first block of the tail while there is none.
+    next: Option<u64>,
+}
+
+/// The way of blocks into the store.
+struct Intake {
+    source: Box<dyn Source>,
+    spool: Spool,
+}
+
+/// The tail of a chain, and the block below it with its hash, where that is known.
+type Window = (Vec<TailPosition>, (u64, Option<BlockHash>));
+
+impl Session {
+    fn new(store: &Path, writer: Writer, source: Box<dyn Source>, next: Option<u64>) -> Result<Self, NodeError> {
+        Ok(Self { writer, intake: Intake { source, spool: Spool::new(store)? }, next })
+    }
+
+    fn window(&self, chain: Chain) -> Result<Window, NodeError> {
+        let tail = self.writer.tail(chain);
+        let below = match tail.first() {
+            Some(lowest) => (lowest.number.saturating_sub(1), Some(lowest.parent)),
+            None => {
+                let number = self.next.unwrap_or(0).saturating_sub(1);
+                let held = self.writer.snapshot().block(chain, number)?;
+                (number, held.and_then(|block| block.hash))
+            }
+        };
+        Ok((tail, below))
+    }
+}
+
+/// Returns the last block up to which the store holds transactions.
+fn last_held(coverage: &Coverage) -> Option<u64> {
+    let covered = coverage.ranges_of(CoverageTable::Transactions).last().map(|(_, last)| *last);
+    covered.max(coverage.last_block)
+}
+
+/// Describes an error with its causes, in one line.
+fn describe(error: &NodeError) -> String {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
+    parts.dedup();
+    parts.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
