@@ -104,10 +104,17 @@ fn failed(py: Python<'_>, error: &NodeError) -> PyErr {
         NodeError::Ingest(error) => return refused(py, error),
         NodeError::Ledger(error) => class_of(error),
         NodeError::Io { .. } | NodeError::Store(_) => "StorageError",
-        NodeError::NoProvider { .. } | NodeError::Branches { .. } => "Unavailable",
-        NodeError::Address { .. } | NodeError::Range(_) | NodeError::Rate(_) | NodeError::Contradiction { .. } => {
-            "InvalidInput"
-        }
+        NodeError::NoProvider { .. }
+        | NodeError::Branches { .. }
+        | NodeError::Disagreement { .. }
+        | NodeError::Moved { .. }
+        | NodeError::DeepReorg { .. }
+        | NodeError::FollowedAlready { .. } => "Unavailable",
+        NodeError::Address { .. }
+        | NodeError::Range(_)
+        | NodeError::Rate(_)
+        | NodeError::Socket(_)
+        | NodeError::Contradiction { .. } => "InvalidInput",
     };
     raise(py, class, &causes(error), None, None)
 }

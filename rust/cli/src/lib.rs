@@ -22,6 +22,7 @@ mod derived;
 mod error;
 mod export;
 mod exposure;
+mod follow;
 mod generation;
 mod holders;
 mod ingest;
@@ -69,6 +70,7 @@ use headwater_state::{AdminService, Home, Plan, StateLocation};
 use headwater_types::Chain;
 
 pub use error::{Failure, Refusal};
+pub use follow::state_line as line_of_live_state;
 pub use ingest::notes as notes_of_load;
 pub use intelligence::intelligence;
 pub use labels::notes as notes_of_labels;
@@ -102,6 +104,8 @@ pub enum Command {
     Simulate(simulate::Arguments),
     /// Read chain data from files into the store.
     Ingest(Box<ingest::Arguments>),
+    /// Add each new block of live nodes to the store until stopped, and take back blocks that the nodes replaced.
+    Follow(follow::Arguments),
     /// Import, list or roll back token registries.
     Tokens(tokens::Arguments),
     /// Import, fetch, list or roll back prices and exchange rates.
@@ -177,6 +181,7 @@ pub fn run(
     match command {
         Command::Simulate(arguments) => simulate::run(settings, &arguments, output),
         Command::Ingest(arguments) => ingest::run(settings, &arguments, output),
+        Command::Follow(arguments) => follow::run(settings, &arguments, output),
         Command::Tokens(arguments) => tokens::run(settings, arguments, output),
         Command::Prices(arguments) => prices::run(settings, arguments, output),
         Command::Labels(arguments) => labels::run(settings, arguments, output),

@@ -72,10 +72,26 @@ impl NodeArguments {
 }
 
 /// Shows the progress of a load from nodes.
-struct NodeProgress {
+pub(super) struct NodeProgress {
     began: Instant,
     blocks: Mutex<(&'static str, Bar)>,
     building: Mutex<OnceCell<Bar>>,
+}
+
+impl NodeProgress {
+    pub fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            blocks: Mutex::new(("blocks", Bar::new(Unit::Steps))),
+            building: Mutex::default(),
+        }
+    }
+
+    /// Removes what is shown, before a line is printed.
+    pub fn clear(&self) {
+        self.blocks.lock().expect("no holder of the lock panics").1.clear();
+        *self.building.lock().expect("no holder of the lock panics") = OnceCell::new();
+    }
 }
 
 impl HistoryProgress for NodeProgress {
@@ -120,11 +136,7 @@ pub(super) fn run(
         traces: if arguments.no_traces { Traces::LeftOut } else { Traces::WherePossible },
         imported_at: labels::now(),
     };
-    let progress = NodeProgress {
-        began: Instant::now(),
-        blocks: Mutex::new(("blocks", Bar::new(Unit::Steps))),
-        building: Mutex::default(),
-    };
+    let progress = NodeProgress::new();
     let report = load_history(&store, &providers, &options, &progress, &cancel);
     drop(progress);
     let report = report.map_err(failed)?;
@@ -155,7 +167,7 @@ fn per_second(count: u64, began: Instant) -> u64 {
     count * 1000 / u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
-fn lines(report: &HistoryReport) -> Vec<String> {
+pub(super) fn lines(report: &HistoryReport) -> Vec<String> {
     #[expect(clippy::cast_precision_loss, reason = "a rate that people read")]
     let rate = |count: u64| count as f64 / report.seconds.max(0.001);
     let summary = format!(

@@ -34,7 +34,7 @@ mod tron_source;
 
 pub use comparison::{ComparisonReport, Difference, compare_balances};
 pub use error::{CallError, FetchError, NodeError};
-pub use follow::{FollowOptions, FollowProgress, FollowReport, FollowStep, follow};
+pub use follow::{FollowOptions, FollowProgress, FollowReport, FollowStep, follow, split_sockets};
 pub use history::{
     BLOCKS_PER_COMMIT, Gap, HistoryOptions, HistoryProgress, HistoryReport, HistoryState, Traces, load_history,
 };

@@ -33,6 +33,7 @@ use self::branch::Branch;
 pub use self::options::{FollowOptions, FollowProgress, FollowReport, FollowStep};
 use self::status::StatusFile;
 use self::wake::Wake;
+pub use self::wake::split_sockets;
 use crate::error::NodeError;
 use crate::history::{HistoryOptions, load_history};
 use crate::pool::Providers;

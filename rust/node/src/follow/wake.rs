@@ -26,6 +26,18 @@ const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// Asks for the announcement of new blocks.
 const SUBSCRIBE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}"#;
 
+/// Separates addresses of nodes from those of WebSocket interfaces.
+#[must_use]
+pub fn split_sockets(urls: &[String]) -> (Vec<String>, Vec<String>) {
+    let is_socket = |url: &&String| {
+        let scheme = url.trim().split("://").next().unwrap_or_default().to_ascii_lowercase();
+        matches!(scheme.as_str(), "ws" | "wss")
+    };
+    let (sockets, nodes): (Vec<&String>, Vec<&String>) = urls.iter().partition(is_socket);
+    let trimmed = |urls: Vec<&String>| urls.into_iter().map(|url| url.trim().to_owned()).collect();
+    (trimmed(nodes), trimmed(sockets))
+}
+
 /// The wait for the next block.
 pub(super) struct Wake {
     bell: Arc<Bell>,
