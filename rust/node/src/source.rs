@@ -104,6 +104,8 @@ pub(crate) struct FetchedBlocks {
     pub parent: Option<BlockHash>,
     /// The hashes of the blocks, in order.
     pub hashes: Vec<BlockHash>,
+    /// The blocks with their transactions, where internal movements are fetched apart.
+    pub held: Vec<HeldBlock>,
     /// The name of the provider.
     pub provider: String,
     /// The tables that are complete besides those that the reader of the content finds so: what was verified against the

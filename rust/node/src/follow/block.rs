@@ -1,6 +1,5 @@
 //! One block on its way into the tail.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,7 +8,7 @@ use headwater_ingest::{IngestError, Options, Silent, Staged, ingest_into};
 use headwater_ledger::Snapshot;
 use headwater_ledger::facts::{Batch, Claim};
 use headwater_ledger::read::{ChainRange, CoverageTable, Generation as _, History as _, Transactions as _, uncovered};
-use headwater_types::{BlockHash, Chain, TxHash};
+use headwater_types::{BlockHash, Chain};
 
 use super::{Follower, Intake, freezes};
 use crate::error::{CallError, FetchError, NodeError};
@@ -110,48 +109,16 @@ impl Follower<'_> {
                 _ => Err(FetchError::Call(CallError::Missing(format!("block {number} of the other providers")))),
             }
         })?;
-        let (hash, parent) = (fetched.hashes.first().copied(), fetched.parent);
-        let name = source.file_name(number, number);
-        let file = intake.spool.write(&name, &fetched.content)?;
-        let reading = Options {
-            chain: Some(self.options.chain),
-            format: Some(source.format().to_owned()),
-            network: source.network(),
-            ..Options::default()
-        };
-        let mut staged = Staged { ledger: Arc::clone(snapshot), batches: Vec::new() };
-        let read = |staged: &mut Staged, file: PathBuf| {
-            let outcome = ingest_into(std::slice::from_ref(&file), &reading, staged, &Silent, self.cancel);
-            outcome.map_err(|source| match source {
-                IngestError::Cancelled(_) | IngestError::Store(_) => NodeError::Ingest(source),
-                source => NodeError::Contradiction { first: number, last: number, source },
-            })?;
-            remove(&file)
-        };
-        read(&mut staged, file)?;
-        let transactions = |batches: &[Batch]| -> Vec<TxHash> {
-            let all = batches.iter().flat_map(|batch| &batch.transactions);
-            let mut placed: Vec<_> =
-                all.filter(|facts| !facts.hash.is_made()).map(|facts| (facts.index, facts.hash)).collect();
-            placed.sort_unstable();
-            placed.dedup();
-            placed.into_iter().map(|(_, hash)| hash).collect()
-        };
-        let mut complete = fetched.complete.clone();
-        if let Some(hash) = hash
-            && source.has_traces()
-            && self.options.traces == Traces::WherePossible
+        let (hash, parent, mut complete) = (fetched.hashes.first().copied(), fetched.parent, fetched.complete);
+        let mut content = fetched.content;
+        if let (Some(held), true) = (fetched.held.first(), self.options.traces == Traces::WherePossible)
+            && let Some(traces) = self.traces(intake, held)?
         {
-            let held = HeldBlock { number, hash, transactions: transactions(&staged.batches) };
-            if let Some(traces) = self.traces(intake, &held)? {
-                complete.extend(traces.complete);
-                if !traces.content.is_empty() {
-                    read(&mut staged, intake.spool.write(&format!("traces-{name}"), &traces.content)?)?;
-                }
-            }
+            content.extend(traces.content);
+            complete.extend(traces.complete);
         }
-        let mut batch = united(self.options.chain, staged.batches);
-        let is_alone = !has_others(snapshot, self.options.chain, number, &transactions(std::slice::from_ref(&batch)))?;
+        let mut batch = self.read(intake, snapshot, number, &content)?;
+        let is_alone = !has_others(snapshot, number, &batch)?;
         for table in complete {
             let is_verified = matches!(table, CoverageTable::VerifiedTransactions | CoverageTable::VerifiedReceipts);
             if is_alone || !is_verified {
@@ -160,6 +127,26 @@ impl Follower<'_> {
         }
         let has_freezes = freezes::are_in(&batch);
         Ok(PreparedBlock { number, hash, parent, batch, has_freezes })
+    }
+
+    /// Reads the answers about a block as a file of them.
+    fn read(&self, intake: &Intake, snapshot: &Arc<Snapshot>, number: u64, content: &[u8]) -> Result<Batch, NodeError> {
+        let Intake { source, spool } = intake;
+        let file = spool.write(&source.file_name(number, number), content)?;
+        let reading = Options {
+            chain: Some(self.options.chain),
+            format: Some(source.format().to_owned()),
+            network: source.network(),
+            ..Options::default()
+        };
+        let mut staged = Staged { ledger: Arc::clone(snapshot), batches: Vec::new() };
+        let outcome = ingest_into(std::slice::from_ref(&file), &reading, &mut staged, &Silent, self.cancel);
+        outcome.map_err(|source| match source {
+            IngestError::Cancelled(_) | IngestError::Store(_) => NodeError::Ingest(source),
+            source => NodeError::Contradiction { first: number, last: number, source },
+        })?;
+        remove(&file)?;
+        Ok(united(self.options.chain, staged.batches))
     }
 
     /// Fetches the internal movements of a block; `None` where no provider has them.
@@ -193,7 +180,8 @@ fn united(chain: Chain, batches: Vec<Batch>) -> Batch {
 }
 
 /// Returns whether the store has transactions of a block from another source that are not in the verified block.
-fn has_others(snapshot: &Snapshot, chain: Chain, number: u64, verified: &[TxHash]) -> Result<bool, NodeError> {
+fn has_others(snapshot: &Snapshot, number: u64, verified: &Batch) -> Result<bool, NodeError> {
+    let chain = verified.chain;
     let coverage = snapshot.coverage().get(&chain);
     let ranges = coverage.map_or(&[][..], |coverage| coverage.ranges_of(CoverageTable::VerifiedTransactions));
     if uncovered(ranges, (number, number)).is_empty() {
@@ -204,7 +192,8 @@ fn has_others(snapshot: &Snapshot, chain: Chain, number: u64, verified: &[TxHash
     for run in snapshot.transaction_runs(chain, &range, 1 << 16)? {
         for reference in run?.transactions() {
             let head = snapshot.transaction_head(reference)?;
-            if !head.hash.is_made() && !verified.contains(&head.hash) {
+            let is_verified = || verified.transactions.iter().any(|facts| facts.hash == head.hash);
+            if !head.hash.is_made() && !is_verified() {
                 return Ok(true);
             }
         }
