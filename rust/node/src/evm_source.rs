@@ -141,7 +141,11 @@ impl Source for EvmSource {
             fetched.held.push(HeldBlock {
                 number,
                 hash: header.hash(),
-                transactions: transactions.as_slice().iter().map(headwater_verify::evm::VerifiedTransaction::hash).collect(),
+                transactions: transactions
+                    .as_slice()
+                    .iter()
+                    .map(headwater_verify::evm::VerifiedTransaction::hash)
+                    .collect(),
             });
             fetched.blocks += 1;
             let logs = receipts.as_array().into_iter().flatten().filter_map(|receipt| receipt["logs"].as_array());

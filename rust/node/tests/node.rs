@@ -3,6 +3,8 @@
 mod bitcoin;
 mod bitcoin_node;
 mod fake;
+mod follow;
+mod follow_node;
 mod history;
 mod price_service;
 mod prices;

@@ -122,6 +122,11 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Returns whether the copies in other parts are left as they are: what a block of the tail adds must go with it.
+    const fn leaves_copies(&self) -> bool {
+        matches!(self.destination, Destination::Tail { .. })
+    }
+
     /// Returns whether what this part holds stays when the tail is rolled back, as far as the destination cares.
     fn is_kept(&self, place: usize) -> bool {
         match self.destination {
@@ -184,6 +189,9 @@ impl<'a> Plan<'a> {
         for (place, copy) in copies {
             if *copy != joined {
                 is_enriched = true;
+                if self.leaves_copies() {
+                    continue;
+                }
                 self.edits.entry(*place).or_default().blocks.insert(number, joined.clone());
             }
         }
@@ -364,7 +372,14 @@ impl<'a> Plan<'a> {
                     copies.push((place, copy));
                 }
             }
-            let joined = copies.iter().fold(token, |token, (_, copy)| token.join(copy.clone()));
+            let held = copies.iter().map(|(_, copy)| copy.clone()).reduce(TokenFacts::join);
+            let joined = held.clone().map_or_else(|| token.clone(), |held| held.join(token.clone()));
+            if self.leaves_copies() {
+                if held.as_ref() != Some(&joined) {
+                    self.new_tokens.insert(contract, joined);
+                }
+                continue;
+            }
             let is_kept = copies.iter().any(|(place, _)| self.is_kept(*place));
             for (place, copy) in copies {
                 if copy != joined {

@@ -14,8 +14,8 @@ use crate::read::{Coverage, CoverageTable};
 
 /// The contents of one chain.
 ///
-/// A transaction is in one part only. Blocks, contracts and tokens may be in several, which then say the same
-/// of them: a commit that adds to it rewrites every copy.
+/// A transaction is in one part only. Blocks, contracts and tokens may be in several. A commit that adds to what final parts
+/// say of one rewrites every copy; a block of the tail says it in its own part, so that it goes with the block.
 #[derive(Clone)]
 pub(super) struct ChainContents {
     pub(super) network: Network,

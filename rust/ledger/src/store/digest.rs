@@ -6,13 +6,14 @@
 //! before: a transaction is in one segment, and copies of the others are taken once. The digest finds accidents and
 //! differences, it is not a defence against forgers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use headwater_types::Chain;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::LogicalDigest;
 use super::contents::{ChainContents, Contents};
+use super::rebuild::StatedFacts;
 use crate::Cancel;
 use crate::facts::Canonical;
 use crate::market::{EntrySource, FxTable, PriceTable, Registry};
@@ -54,9 +55,8 @@ pub(super) fn digest(contents: &Contents, cancel: &Cancel) -> Result<LogicalDige
 
 fn add_chain(sum: &mut Sum, chain: Chain, held: &ChainContents, cancel: &Cancel) -> Result<()> {
     sum.add("network", Some(chain), |out| held.network.name().write(out));
-    let mut blocks = BTreeMap::new();
+    let mut stated = StatedFacts::default();
     let mut contracts = BTreeSet::new();
-    let mut tokens = BTreeMap::new();
     for part in held.parts() {
         let segment = &part.segment;
         for row in 0..segment.transactions() {
@@ -66,10 +66,10 @@ fn add_chain(sum: &mut Sum, chain: Chain, held: &ChainContents, cancel: &Cancel)
             let facts = segment.facts(row)?.canonical(chain)?;
             sum.add("transaction", Some(chain), |out| facts.write(out));
         }
-        blocks.extend(segment.blocks()?.into_iter().map(|block| (block.number, block)));
+        stated.take(segment, chain)?;
         contracts.extend(segment.contracts()?);
-        tokens.extend(segment.tokens()?.into_iter().map(|token| (token.contract, token)));
     }
+    let StatedFacts { blocks, tokens } = stated;
     for block in blocks.values() {
         sum.add("block", Some(chain), |out| block.write(out));
     }

@@ -24,12 +24,11 @@ pub(super) struct Edits {
     pub(super) tokens: BTreeMap<Address, TokenFacts>,
 }
 
-/// The facts of several parts as the input of one segment. Copies of one block, contract or token are equal, so
-/// whichever comes last may be.
+/// The facts of several parts as the input of one segment.
 pub(super) fn combined(chain: Chain, network: Network, parts: &[Arc<Part>], cancel: &Cancel) -> Result<SegmentInput> {
     let mut gathered = GatheredFacts::default();
     for part in parts {
-        gathered.take(part, cancel)?;
+        gathered.take(part, chain, cancel)?;
     }
     Ok(gathered.into_input(chain, network))
 }
@@ -62,14 +61,40 @@ pub(super) fn corrections(part: &Part, edits: Edits, cancel: &Cancel) -> Result<
 
 #[derive(Default)]
 struct GatheredFacts {
-    blocks: BTreeMap<u64, BlockFacts>,
+    stated: StatedFacts,
     transactions: Vec<TransactionFacts>,
     contracts: BTreeSet<Address>,
-    tokens: BTreeMap<Address, TokenFacts>,
+}
+
+/// Blocks and tokens, which may be in several parts: what these say is joined.
+#[derive(Default)]
+pub(super) struct StatedFacts {
+    pub(super) blocks: BTreeMap<u64, BlockFacts>,
+    pub(super) tokens: BTreeMap<Address, TokenFacts>,
+}
+
+impl StatedFacts {
+    pub(super) fn take(&mut self, segment: &Segment, chain: Chain) -> Result<()> {
+        for block in segment.blocks()? {
+            let joined = match self.blocks.remove(&block.number) {
+                Some(known) => known.join(&block, chain)?,
+                None => block,
+            };
+            self.blocks.insert(joined.number, joined);
+        }
+        for token in segment.tokens()? {
+            let joined = match self.tokens.remove(&token.contract) {
+                Some(known) => known.join(token),
+                None => token,
+            };
+            self.tokens.insert(joined.contract, joined);
+        }
+        Ok(())
+    }
 }
 
 impl GatheredFacts {
-    fn take(&mut self, part: &Part, cancel: &Cancel) -> Result<()> {
+    fn take(&mut self, part: &Part, chain: Chain, cancel: &Cancel) -> Result<()> {
         let segment = &part.segment;
         for row in 0..segment.transactions() {
             if row % ROWS_PER_CHECK == 0 {
@@ -77,9 +102,8 @@ impl GatheredFacts {
             }
             self.transactions.push(segment.facts(row)?);
         }
-        self.blocks.extend(segment.blocks()?.into_iter().map(|block| (block.number, block)));
+        self.stated.take(segment, chain)?;
         self.contracts.extend(segment.contracts()?);
-        self.tokens.extend(segment.tokens()?.into_iter().map(|token| (token.contract, token)));
         Ok(())
     }
 
@@ -87,10 +111,10 @@ impl GatheredFacts {
         SegmentInput {
             chain,
             network,
-            blocks: self.blocks.into_values().collect(),
+            blocks: self.stated.blocks.into_values().collect(),
             transactions: self.transactions,
             contracts: self.contracts.into_iter().collect(),
-            tokens: self.tokens.into_values().collect(),
+            tokens: self.stated.tokens.into_values().collect(),
         }
     }
 }

@@ -178,6 +178,10 @@ impl Follower<'_> {
             let progress = self.status.heartbeat(self.progress);
             let report = load_history(self.store, self.providers, &options, &progress, self.cancel)?;
             self.progress.loaded(&report);
+            if let Some(gap) = report.gaps.into_iter().find(|gap| gap.what == "blocks") {
+                let (first, last, reasons) = (gap.from_block, gap.to_block, gap.reasons);
+                return Err(NodeError::NoProvider { first, last, reasons, is_gap: true });
+            }
         }
         let writer = Writer::open_or_create(self.store)?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();

@@ -5,8 +5,8 @@
 //! index, hash), postings account by account, indexes by hash. What is held in memory is those tables (4 bytes for each
 //! account of each source, and for each row where sources are interleaved) and the spool up to its budget.
 //!
-//! Where sources speak of one block or token, the last of them is: so a segment of corrections goes last, and the
-//! rows it replaces are left out of the one before.
+//! Where sources speak of one block or token, what they say is joined. The rows that a segment of corrections replaces are
+//! left out of the one before.
 
 mod accounts;
 mod leave;
@@ -125,7 +125,7 @@ pub(crate) fn merge(
         times_ordered: merged.times_ordered,
     };
     totals.tokens = put_tokens(sources, &ids, &mut transactions, &spool, &mut out)?;
-    totals.blocks = put_blocks(sources, &spool, &mut out, cancel)?;
+    totals.blocks = put_blocks(chain, sources, &spool, &mut out, cancel)?;
     put_hashes(sources, &merged, &spool, &mut out, cancel)?;
     put_spenders(sources, &merged, &spool, &mut out, cancel)?;
     let (knots, opened) = (transactions.knots(), transactions.opened());
@@ -155,7 +155,12 @@ fn put_tokens(
     for (source, ids) in sources.iter().zip(&ids.sources) {
         for place in 0..source.segment.token_count() {
             let (contract, token) = source.segment.token_of(place)?;
-            tokens.insert(ids.account(contract), token);
+            let contract = ids.account(contract);
+            let joined = match tokens.remove(&contract) {
+                Some(known) => known.join(token),
+                None => token,
+            };
+            tokens.insert(contract, joined);
         }
     }
     let mut writer = TokensWriter::new(spool);
@@ -169,7 +174,13 @@ fn put_tokens(
     Ok(count)
 }
 
-fn put_blocks(sources: &[Source<'_>], spool: &Arc<Spool>, out: &mut SegmentFile<'_>, cancel: &Cancel) -> Result<u64> {
+fn put_blocks(
+    chain: Chain,
+    sources: &[Source<'_>],
+    spool: &Arc<Spool>,
+    out: &mut SegmentFile<'_>,
+    cancel: &Cancel,
+) -> Result<u64> {
     let mut writer = BlocksWriter::new(spool);
     let mut next: Vec<(u64, Option<BlockFacts>)> = vec![(0, None); sources.len()];
     let mut heads = BinaryHeap::new();
@@ -190,13 +201,16 @@ fn put_blocks(sources: &[Source<'_>], spool: &Arc<Spool>, out: &mut SegmentFile<
         if writer.len().is_multiple_of(CANCEL_STEP) {
             cancel.check()?;
         }
-        // Of one number the last source comes last.
-        if let Some(block) = waiting.take().filter(|block| block.number != number) {
-            writer.push(&block)?;
-        }
         let (block, head) = advance(source)?;
-        waiting = block;
         heads.extend(head);
+        let same = waiting.take_if(|known| known.number == number);
+        if let Some(other) = waiting.take() {
+            writer.push(&other)?;
+        }
+        waiting = match (same, block) {
+            (Some(known), Some(block)) => Some(known.join(&block, chain)?),
+            (known, block) => known.or(block),
+        };
     }
     if let Some(block) = waiting {
         writer.push(&block)?;
