@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use headwater_ledger::facts::{Batch, BlockFacts, Claim};
+use headwater_ledger::facts::{Batch, Claim};
 use headwater_ledger::market::{EntrySource, PricePoint, TokenListing};
 use headwater_ledger::read::{CoverageTable, Generation, Generations};
 use headwater_ledger::store::disk::{Disk, DiskFile, SystemDisk};
 use headwater_ledger::store::{MemoryStore, Merges, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address, hash, is_full};
-use headwater_types::{Address, Asset, BlockHash, Chain, Timestamp};
+use headwater_types::{Address, Asset, Chain, Timestamp};
 
 const CHAIN: Chain = Chain::ETHEREUM;
 
@@ -177,119 +177,6 @@ fn core_token_gives_way_to_an_import_until_its_rollback() {
     writer.roll_back_import(version).unwrap();
     assert_eq!(held(), ("usdt".to_owned(), 6, EntrySource::Core));
     assert!(matches!(writer.roll_back_import(0), Err(LedgerError::UnknownVersion(0))));
-    assert_eq!(digest(folder.path()), empty);
-}
-
-#[test]
-fn empty_blocks_are_held_in_the_tail_and_final() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut live = writer(folder.path());
-    let empty = |number| Batch { transactions: Vec::new(), ..tail_block(number, 1, 1) };
-    for batch in [tail_block(5, 1, 1), empty(6), empty(7)] {
-        live.append_tail_block(batch).unwrap();
-    }
-    let held = || {
-        let coverage = Store::open(folder.path()).unwrap().current().unwrap().coverage()[&CHAIN].clone();
-        (coverage.first_block, coverage.last_block, coverage.last_time)
-    };
-    let time = |number| Some(empty(number).blocks[0].time);
-    assert_eq!(held(), (Some(5), Some(7), time(7)));
-    live.seal_tail(CHAIN, 6).unwrap();
-    assert_eq!(held(), (Some(5), Some(7), time(7)));
-    live.seal_tail(CHAIN, 7).unwrap();
-    assert_eq!(held(), (Some(5), Some(7), time(7)));
-    live.append_tail_block(empty(8)).unwrap();
-    live.roll_back_tail(CHAIN, 7).unwrap();
-    assert_eq!(held(), (Some(5), Some(7), time(7)));
-}
-
-fn block_hash(number: u64, fork: u8) -> BlockHash {
-    let mut bytes = [fork; 32];
-    bytes[..8].copy_from_slice(&number.to_be_bytes());
-    BlockHash::new(bytes)
-}
-
-/// One followed block with one transfer; the fork decides its hash, that of its parent is of `parent_fork`.
-fn tail_block(number: u64, fork: u8, parent_fork: u8) -> Batch {
-    let mut batch = Chainlet::ethereum().at_block(number).transfer(u64::from(fork), 7, number).batch();
-    batch.blocks = vec![BlockFacts {
-        hash: Some(block_hash(number, fork)),
-        parent: Some(block_hash(number - 1, parent_fork)),
-        ..batch.blocks[0].clone()
-    }];
-    batch.transactions[0].hash = headwater_types::TxHash::new({
-        let mut bytes = [fork; 32];
-        bytes[24..].copy_from_slice(&number.to_be_bytes());
-        bytes
-    });
-    batch.claims = vec![Claim::Blocks { first: number, last: number, table: CoverageTable::Transactions }];
-    batch
-}
-
-#[test]
-fn tail_with_rollbacks_ends_as_a_straight_ingest() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut live = writer(folder.path());
-    live.commit(transfers(1, 4), &Cancel::new()).unwrap();
-    let reader = Store::open(folder.path()).unwrap();
-    for number in 5..=9 {
-        live.append_tail_block(tail_block(number, 1, 1)).unwrap();
-    }
-    let coverage = || reader.current().unwrap().coverage()[&CHAIN].clone();
-    assert_eq!(coverage().ranges[&CoverageTable::Transactions], [(5, 9)]);
-    let stranger = live.append_tail_block(tail_block(10, 2, 2)).unwrap_err();
-    assert!(matches!(stranger, LedgerError::TailBroken { number: 10, .. }), "{stranger}");
-    assert!(matches!(live.append_tail_block(tail_block(12, 1, 1)), Err(LedgerError::TailBroken { .. })));
-
-    assert_eq!(live.roll_back_tail(CHAIN, 7).unwrap(), 2);
-    assert_eq!((coverage().last_block, coverage().transactions), (Some(7), 7));
-    live.append_tail_block(tail_block(8, 2, 1)).unwrap();
-    live.append_tail_block(tail_block(9, 2, 2)).unwrap();
-    assert!(matches!(live.roll_back_tail(CHAIN, 3), Err(LedgerError::BelowTail { lowest: 5, .. })));
-    let with_tail = digest(folder.path());
-    assert_eq!(live.seal_tail(CHAIN, 8).unwrap(), 4);
-    assert_eq!(digest(folder.path()), with_tail, "sealing changes nothing that can be read");
-    assert!(matches!(live.roll_back_tail(CHAIN, 7), Err(LedgerError::BelowTail { lowest: 9, .. })));
-    drop(live);
-    let mut again = writer(folder.path());
-    again.append_tail_block(tail_block(10, 2, 2)).unwrap();
-
-    let straight = tempfile::tempdir().unwrap();
-    let mut ingest = writer(straight.path());
-    ingest.commit(transfers(1, 4), &Cancel::new()).unwrap();
-    for (number, fork, parent) in [(5, 1, 1), (6, 1, 1), (7, 1, 1), (8, 2, 1), (9, 2, 2), (10, 2, 2)] {
-        ingest.commit(tail_block(number, fork, parent), &Cancel::new()).unwrap();
-    }
-    assert_eq!(digest(folder.path()), digest(straight.path()));
-    let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
-    assert!(report.is_sound(), "{report:?}");
-}
-
-#[test]
-fn what_history_states_outlives_a_roll_back_of_the_tail() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut writer = writer(folder.path());
-    for number in 5..=6 {
-        writer.append_tail_block(tail_block(number, 1, 1)).unwrap();
-    }
-    let history = Batch { claims: vec![], ..tail_block(6, 1, 1) };
-    assert_eq!(writer.commit(history, &Cancel::new()).unwrap().unchanged, 1);
-    assert_eq!(writer.roll_back_tail(CHAIN, 4).unwrap(), 2);
-    let snapshot = writer.snapshot();
-    let coverage = &snapshot.coverage()[&CHAIN];
-    assert_eq!((coverage.first_block, coverage.transactions), (Some(6), 1));
-    assert!(coverage.ranges.is_empty());
-}
-
-#[test]
-fn a_chain_whose_only_blocks_are_rolled_back_is_absent_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut writer = writer(folder.path());
-    let empty = digest(folder.path());
-    writer.append_tail_block(tail_block(5, 1, 1)).unwrap();
-    assert_ne!(digest(folder.path()), empty);
-    assert_eq!(writer.roll_back_tail(CHAIN, 4).unwrap(), 1);
-    assert!(writer.snapshot().coverage().is_empty());
     assert_eq!(digest(folder.path()), empty);
 }
 

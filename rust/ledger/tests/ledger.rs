@@ -20,3 +20,4 @@ mod openings;
 mod pins;
 mod scale;
 mod soak;
+mod tail;
