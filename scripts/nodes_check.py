@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nodes import bitcoin, ethereum, pages, speed
+from nodes import bitcoin, ethereum, following, pages, speed
 from nodes.anvil import Anvil
 from nodes.session import Tools
 
@@ -41,6 +41,7 @@ def check_bcoin(program: str, folder: Path, node: bitcoin.Bcoin, seed: int) -> N
     bitcoin.check_balances(of)
     pages.check_commands(of.new_store, node.source)
     bitcoin.check_kills(of, _KILLS, seed)
+    following.follow_bcoin(of, node.source, seed)
 
 
 def main() -> None:
@@ -53,6 +54,7 @@ def main() -> None:
     # bcoin makes its chain beside the checks of anvil.
     with bitcoin.Bcoin(tools, folders[0], seed) as node:
         check_anvil(program, folders[1], tools, cryo, seed)
+        following.follow_anvil(tools, program, folders[1] / "following", seed)
         check_bcoin(program, folders[0], node, seed)
 
 

@@ -64,6 +64,15 @@ def rpc(url: str, method: str, *params: Any) -> Any:  # noqa: ANN401
     return answer["result"]
 
 
+def is_up(url: str) -> bool:
+    """Return whether a page answers with success."""
+    try:
+        with urllib.request.urlopen(url, timeout=10):
+            return True
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
 def is_answering(url: str, method: str) -> bool:
     """Return whether a node answers a method."""
     try:
