@@ -123,7 +123,9 @@ def follow_anvil(tools: Tools, program: str, folder: Path, seed: int) -> None:
         filled = ethereum.fill(tools, node, folder, _BEGIN, seed)
         node.rpc("evm_setAutomine", False)
         store = Store(program, folder / "followed.store")
-        follower = Follower(store, node.source, "--from-block", "0")
+        # The socket announces blocks sooner than the next look.
+        announced = Source("ethereum", f"{node.url},{node.url.replace('http', 'ws')}")
+        follower = Follower(store, announced, "--from-block", "0")
         # The first look makes the tail, whose events are counted from there on.
         follower.start()
         wait_for("the follower is in step", lambda: _head(store, "ethereum") == node.head())
