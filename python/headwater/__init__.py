@@ -37,6 +37,7 @@ from headwater.errors import (
     Unsupported,
 )
 from headwater.exposure import ExposureReport, ExposureReports
+from headwater.following import Follow, FollowStep, follow
 from headwater.imports import ImportReport, PriceReport
 from headwater.ledger import Ledger, open  # noqa: A004
 from headwater.load import IngestReport, SimulateReport, ingest, simulate
@@ -59,6 +60,8 @@ __all__ = [
     "Credits",
     "ExposureReport",
     "ExposureReports",
+    "Follow",
+    "FollowStep",
     "Forbidden",
     "HeadwaterError",
     "ImportReport",
@@ -95,6 +98,7 @@ __all__ = [
     "address",
     "connect",
     "features_of_export",
+    "follow",
     "ingest",
     "ingest_rpc",
     "metrics",

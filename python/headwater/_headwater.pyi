@@ -1,11 +1,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, Protocol, Self, final
 
 __all__ = [
     "Answer",
     "Lines",
+    "NativeFollower",
     "NativeLedger",
     "NativePicture",
     "ScanReader",
@@ -60,6 +61,13 @@ _PartRow = tuple[int, str | None, str | None, int, str, list[str | None] | None]
 _TableProgress = Callable[[str, int, int], None]
 # Part of the work, its unit, how much is done, and all of it.
 _PartProgress = Callable[[str, str, int, int], None]
+
+@final
+class NativeFollower:
+    def __new__(cls, rpc: Sequence[str], store: str | PathLike[str], options: dict[str, Any]) -> Self: ...
+    def next(self) -> dict[str, Any] | None: ...
+    def state(self) -> str: ...
+    def close(self) -> None: ...
 
 @final
 class NativeLedger:

@@ -9,6 +9,7 @@ mod digest;
 mod errors;
 mod export;
 mod features;
+mod follow;
 mod interrupt;
 mod ledger;
 mod lines;
@@ -31,6 +32,7 @@ fn _headwater(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<ledger::NativeLedger>()?;
     module.add_class::<lines::Lines>()?;
+    module.add_class::<follow::NativeFollower>()?;
     module.add_class::<answer::Answer>()?;
     module.add_class::<picture::NativePicture>()?;
     module.add_function(wrap_pyfunction!(picture::picture_component, module)?)?;

@@ -99,7 +99,7 @@ pub fn providers_of(py: Python<'_>, store: PathBuf) -> PyResult<Bound<'_, PyAny>
 }
 
 /// The exception for a call to nodes that failed.
-fn failed(py: Python<'_>, error: &NodeError) -> PyErr {
+pub fn failed(py: Python<'_>, error: &NodeError) -> PyErr {
     let class = match error {
         NodeError::Ingest(error) => return refused(py, error),
         NodeError::Ledger(error) => class_of(error),

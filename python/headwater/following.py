@@ -1,0 +1,149 @@
+"""Following a chain: each new block of live nodes is added to a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from types import TracebackType
+
+from headwater import _headwater, _load, _objects
+from headwater.nodes import _urls
+
+
+@dataclass(frozen=True)
+class FollowStep:
+    """One generation of a store that follows a chain.
+
+    Attributes
+    ----------
+    chain : str
+        The chain.
+    generation : int
+        The generation, durable.
+    from_block, to_block : int
+        The blocks that were added.
+    removed : int
+        Blocks that were taken back, since the nodes replaced them.
+    sealed : int
+        Old blocks that became final in the store.
+    transactions : int
+        Transactions of the blocks that were added.
+    seconds : float
+        Time from the look at the nodes to the commit.
+    """
+
+    chain: str
+    generation: int
+    from_block: int
+    to_block: int
+    removed: int
+    sealed: int
+    transactions: int
+    seconds: float
+
+
+class Follow(Iterator[FollowStep]):
+    """A running follower, as :func:`headwater.follow` starts it. An iteration over it waits for the next step.
+
+    It runs beside the program until it is closed, the last block is held, or the program ends. In a ``with`` block it is
+    closed at the end.
+    """
+
+    def __init__(self, follower: _headwater.NativeFollower) -> None:
+        self._follower = follower
+
+    @property
+    def state(self) -> str:
+        """What it does now, in a sentence: loading, following, waiting with the reason, or halted with the remedy."""
+        return self._follower.state()
+
+    def __next__(self) -> FollowStep:
+        step = self._follower.next()
+        if step is None:
+            raise StopIteration
+        return FollowStep(**step)
+
+    def close(self) -> None:
+        """Stop it. What was committed stays, and following goes on from there later."""
+        self._follower.close()
+
+    def __enter__(self) -> Follow:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Follow {self.state or 'begins'}>"
+
+
+def follow(
+    rpc: str | Sequence[str],
+    store: str | PathLike[str],
+    *,
+    chain: str,
+    from_block: int | None = None,
+    until_block: int | None = None,
+    poll: float = 1.0,
+    requests_per_second: float | None = None,
+    traces: bool = True,
+) -> Follow:
+    """Add each new block of live nodes to a store, as ``headwater follow`` does.
+
+    Every block is verified. Blocks that the nodes replace are taken back in the generation that brings the others. A
+    store that was followed before continues where it stopped; otherwise blocks that are final already are loaded first.
+
+    Parameters
+    ----------
+    rpc : str or sequence of str
+        Addresses of nodes of the chain, as of :func:`headwater.ingest_rpc`. A ``ws://`` or ``wss://`` address beside them
+        announces new blocks of EVM chains at once.
+    store : path-like
+        Folder of the store, which is created where it is missing. Others may read and load into it meanwhile.
+    chain : str
+        The chain.
+    from_block : int, optional
+        First block of a store that was not followed yet. Missing: the one after the last block that is held, else the
+        newest final one.
+    until_block : int, optional
+        Block at which to stop. Missing: never.
+    poll : float
+        Seconds between two looks at the nodes.
+    requests_per_second : float, optional
+        Requests that each provider may be asked. Missing: as many as it answers.
+    traces : bool
+        Ask for internal movements, where a node has them.
+
+    Returns
+    -------
+    Follow
+        An iterator of :class:`FollowStep`.
+
+    Raises
+    ------
+    InvalidInput
+        When an address is not valid.
+    Unavailable
+        In the iteration, when the nodes replaced blocks that cannot be taken back, or another process follows the chain.
+    StorageError
+        In the iteration, when a file cannot be read or written.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> with hw.follow("http://127.0.0.1:8545", "chain.hw", chain="ethereum") as steps:  # doctest: +SKIP
+    ...     for step in steps:
+    ...         print(step.to_block, step.transactions)
+    """
+    options = {
+        "chain": str(chain),
+        "from_block": _load.number(from_block, "from_block"),
+        "until_block": _load.number(until_block, "until_block"),
+        "poll": float(poll),
+        "requests_per_second": requests_per_second,
+        "traces": bool(traces),
+    }
+    return Follow(_headwater.NativeFollower(_urls(rpc), _objects.path(store, "store"), options))
