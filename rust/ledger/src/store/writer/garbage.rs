@@ -125,3 +125,45 @@ fn is_temporary_manifest(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with("manifest-") && name.ends_with(folder::TEMPORARY)
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_types::Chain;
+
+    use super::*;
+    use crate::Store;
+    use crate::facts::{Batch, TransactionFacts};
+    use crate::store::PinnedStore;
+
+    fn batch(number: u64) -> Batch {
+        let mut batch = Batch::new(Chain::ETHEREUM);
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_be_bytes());
+        let mut facts = TransactionFacts::new(headwater_types::TxHash::new(hash), number);
+        facts.time = Some(headwater_types::Timestamp::new(1_600_000_000));
+        batch.transactions = vec![facts];
+        batch
+    }
+
+    #[test]
+    fn files_of_another_writers_pinned_generation_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut idle, mut busy) =
+            (Writer::open_or_create(folder.path()).unwrap(), Writer::open_or_create(folder.path()).unwrap());
+        busy.commit(batch(1), &Cancel::new()).unwrap();
+        let pinned = busy.commit(batch(2), &Cancel::new()).unwrap().generation;
+        let pin = PinnedStore::open(folder.path(), pinned).unwrap();
+        busy.compact(Chain::ETHEREUM, &|_, _| {}, &Cancel::new()).unwrap();
+        let later = SystemTime::now() + Duration::from_secs(KEPT_SECS + 60);
+        idle.collect_garbage_at(later).unwrap();
+        assert_eq!(folder::generations(folder.path()).unwrap().len(), 2, "the pinned and the newest");
+        for generation in folder::generations(folder.path()).unwrap() {
+            let (_, files) = Store::open(folder.path()).unwrap().files(Some(generation)).unwrap();
+            assert!(files.iter().all(|file| folder.path().join(&file.name).exists()));
+        }
+        drop(pin);
+        idle.collect_garbage_at(later).unwrap();
+        assert_eq!(folder::generations(folder.path()).unwrap().len(), 1);
+        assert_eq!(std::fs::read_dir(folder.path().join("segments")).unwrap().count(), 1);
+    }
+}
