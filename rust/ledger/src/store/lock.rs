@@ -8,11 +8,12 @@ use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use arc_swap::ArcSwapOption;
 use serde::{Deserialize, Serialize};
 
 use super::Writer;
@@ -37,7 +38,7 @@ const RECORD_BYTES: usize = 512;
 /// Bytes of a command that are kept.
 const COMMAND_BYTES: usize = 128;
 
-static DEFAULTS: OnceLock<WriterOptions> = OnceLock::new();
+static DEFAULTS: ArcSwapOption<WriterOptions> = ArcSwapOption::const_empty();
 
 /// The first line of the lock file.
 #[derive(Serialize, Deserialize)]
@@ -96,7 +97,7 @@ pub struct WriterOptions {
 impl Default for WriterOptions {
     /// Returns the defaults of the process, else: the name of the program, a wait of 10 minutes, and no notice.
     fn default() -> Self {
-        DEFAULTS.get().cloned().unwrap_or_else(|| {
+        DEFAULTS.load_full().map(Arc::unwrap_or_clone).unwrap_or_else(|| {
             let program = std::env::current_exe().ok();
             let name = program.as_deref().and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned());
             let name = name.unwrap_or_else(|| "a program".to_owned());
@@ -113,9 +114,9 @@ impl fmt::Debug for WriterOptions {
 }
 
 impl WriterOptions {
-    /// Makes these the defaults of all writers that this process opens from now on. Only the first call has an effect.
+    /// Makes these the defaults of all writers that this process opens from now on.
     pub fn make_default(self) {
-        let _ = DEFAULTS.set(self);
+        DEFAULTS.store(Some(Arc::new(self)));
     }
 
     /// Sets the name that waiting writers read, such as `headwater ingest`.
