@@ -180,7 +180,11 @@ impl NativeLedger {
         let (blockchain, source, code) = only;
         let request = ClaimDisputeRequest { address, reason, blockchain, source, code };
         let by = format!("python:{}", headwater_cli::user());
-        let recorded = py.detach(|| record_dispute(folder, action, &request, (&by, now()), WriterOptions::default()));
+        let folder = folder.to_owned();
+        let recorded = interruptible(py, move |cancel| {
+            let options = WriterOptions::default().cancelled_by(cancel);
+            record_dispute(&folder, action, &request, (&by, now()), options)
+        })?;
         object_of(py, &recorded.map_err(|error| exception(py, &error))?)
     }
 

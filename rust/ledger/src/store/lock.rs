@@ -97,12 +97,13 @@ pub struct WriterOptions {
 impl Default for WriterOptions {
     /// Returns the defaults of the process, else: the name of the program, a wait of 10 minutes, and no notice.
     fn default() -> Self {
-        DEFAULTS.load_full().map(Arc::unwrap_or_clone).unwrap_or_else(|| {
-            let program = std::env::current_exe().ok();
-            let name = program.as_deref().and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned());
-            let name = name.unwrap_or_else(|| "a program".to_owned());
-            Self { name, max_wait: MAX_WAIT, on_wait: None, cancel: Cancel::new() }
-        })
+        if let Some(options) = DEFAULTS.load_full() {
+            return Self::clone(&options);
+        }
+        let program = std::env::current_exe().ok();
+        let name = program.as_deref().and_then(Path::file_stem).map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_else(|| "a program".to_owned());
+        Self { name, max_wait: MAX_WAIT, on_wait: None, cancel: Cancel::new() }
     }
 }
 
