@@ -68,7 +68,7 @@ class Disputes:
         InvalidInput
             When all of the claims are disputed already, or an argument is invalid.
         StorageError
-            When another process writes the store.
+            When another process writes to the store for more than ten minutes.
         Unsupported
             Over a server, whose back office records disputes, and of a ledger that was built from tables.
 

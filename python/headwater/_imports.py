@@ -235,7 +235,7 @@ class Imports:
         InvalidInput
             At a file or row that is not understood, with its place; nothing is imported then.
         StorageError
-            When another process writes the store.
+            When another process writes to the store for more than ten minutes.
         Unsupported
             Over a server, and of a ledger that was built from tables.
 

@@ -249,7 +249,7 @@ def ingest(
         At a file that is in no known format, damaged or of another chain, and at the first row that is not understood.
         The message names the place. What was committed before stays.
     StorageError
-        When another process writes the store, or a file cannot be read or written.
+        When another process writes to the store for more than ten minutes, or a file cannot be read or written.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def simulate(
     InvalidInput
         When the preset is unknown, or the store has other data.
     StorageError
-        When another process writes the store, or a file cannot be written.
+        When another process writes to the store for more than ten minutes, or a file cannot be written.
 
     Examples
     --------

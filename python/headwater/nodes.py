@@ -209,7 +209,7 @@ def ingest_rpc(
         When no provider has blocks that can be verified. The message names what each of them answered. What was
         committed before stays.
     StorageError
-        When another process writes the store, or a file cannot be read or written.
+        When another process writes to the store for more than ten minutes, or a file cannot be read or written.
 
     Examples
     --------

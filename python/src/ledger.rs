@@ -13,7 +13,7 @@ use headwater_ingest::frames::{Transfers, transfers_batch};
 use headwater_ingest::labels::{LabelOptions, Labels, read_label_frame};
 use headwater_ledger::labels::DisputeAction;
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::{LabelImport, MissingClaims, PinnedStore, ShrinkPolicy, in_memory};
+use headwater_ledger::store::{LabelImport, MissingClaims, PinnedStore, ShrinkPolicy, WriterOptions, in_memory};
 use headwater_ledger::{LedgerError, Store};
 use headwater_state::causes;
 use headwater_types::Timestamp;
@@ -180,7 +180,11 @@ impl NativeLedger {
         let (blockchain, source, code) = only;
         let request = ClaimDisputeRequest { address, reason, blockchain, source, code };
         let by = format!("python:{}", headwater_cli::user());
-        let recorded = py.detach(|| record_dispute(folder, action, &request, (&by, now())));
+        let folder = folder.to_owned();
+        let recorded = interruptible(py, move |cancel| {
+            let options = WriterOptions::default().cancelled_by(cancel);
+            record_dispute(&folder, action, &request, (&by, now()), options)
+        })?;
         object_of(py, &recorded.map_err(|error| exception(py, &error))?)
     }
 

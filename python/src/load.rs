@@ -10,7 +10,7 @@ use headwater_ingest::{
     read_sources,
 };
 use headwater_ledger::labels::{Code, Level};
-use headwater_ledger::store::{ShrinkPolicy, Writer};
+use headwater_ledger::store::{ShrinkPolicy, WriterOptions};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_simulate::{BuildStep, SimulateError, build_store};
 use headwater_state::causes;
@@ -233,21 +233,27 @@ pub fn import_labels<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
     let (options, terms) = options_of::<LabelArguments>(py, options)?.checked(py)?;
-    imported(py, move || labels::import_labels(&mut Writer::open_or_create(store)?, &paths, &options, terms))
+    imported(py, move |cancel| {
+        let mut writer = WriterOptions::default().cancelled_by(cancel).open(store)?;
+        labels::import_labels(&mut writer, &paths, &options, terms)
+    })
 }
 
 /// Imports the core lists of labels into a store; the report and its notes in sentences come back.
 #[pyfunction]
 pub fn import_core_lists(py: Python<'_>, store: PathBuf) -> PyResult<(Bound<'_, PyAny>, Vec<String>)> {
-    imported(py, move || labels::import_core_lists(&mut Writer::open_or_create(store)?, now()))
+    imported(py, move |cancel| {
+        let mut writer = WriterOptions::default().cancelled_by(cancel).open(store)?;
+        labels::import_core_lists(&mut writer, now())
+    })
 }
 
-/// Runs an import of labels.
+/// Runs an import of labels; Ctrl-C ends its wait for other writers.
 fn imported(
     py: Python<'_>,
-    import: impl FnOnce() -> Result<LabelImportReport, IngestError> + Send,
+    import: impl FnOnce(&Cancel) -> Result<LabelImportReport, IngestError> + Send,
 ) -> PyResult<(Bound<'_, PyAny>, Vec<String>)> {
-    let report = py.detach(import).map_err(|error| refused(py, &error))?;
+    let report = watched(py, None, |_, cancel| import(cancel))?.map_err(|error| refused(py, &error))?;
     Ok((object_of(py, &report)?, headwater_cli::notes_of_labels(&report)))
 }
 

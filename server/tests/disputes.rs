@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use headwater_ledger::store::Writer;
+use headwater_ledger::{Cancel, LedgerError};
 use serde_json::{Value, json};
 
 use crate::support::{Process, Reply, ask_admin, run, run_json, small_store};
@@ -167,11 +168,11 @@ fn back_office_refuses_what_it_cannot_dispute() {
         let refused = office.refused(dispute, &body);
         assert_eq!((refused.0, refused.1.as_str()), (400, reason), "{body}");
     }
-    let writer = Writer::open_or_create(&store).unwrap();
-    let locked = office.refused(confirm, &of_a);
+    let mut writer = Writer::open_or_create(&store).unwrap();
+    let meanwhile = |_: &mut Writer| Ok::<_, LedgerError>(office.refused(confirm, &of_a));
+    let locked = writer.exclusively(&Cancel::new(), meanwhile).unwrap();
     assert_eq!((locked.0, locked.1.as_str()), (409, "store_locked"));
     assert!(!locked.2.contains(&store), "{}", locked.2);
-    drop(writer);
     assert_eq!(ask_admin(office.process.admin.unwrap(), "POST", dispute, "hw_admin_no", "{}").status, 401);
     // What was refused is not a change.
     let changes = office.ask("GET", "/admin/v1/changes?limit=1000", "").json();

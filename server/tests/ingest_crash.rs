@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use headwater_ingest::{HeldToken, Options, Silent, Target, ingest_into};
+use headwater_ingest::{ConsistentCommit, HeldToken, Options, Silent, Target, ingest_into};
 use headwater_ledger::facts::Batch;
-use headwater_ledger::store::{CommitReport, Contradiction, Writer};
+use headwater_ledger::store::{CommitReport, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::{Address, BlockHash, Chain, Timestamp, TxHash};
 use serde_json::Value;
@@ -68,8 +68,10 @@ impl Target for DigestStore {
         Ok(report)
     }
 
-    fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
-        Target::set_contradictions_aside(&self.writer, batch, cancel)
+    fn commit_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError> {
+        let report = Target::commit_consistent(&mut self.writer, batch, cancel)?;
+        self.note();
+        Ok(report)
     }
 
     fn token_of(&self, chain: Chain, contract: &Address) -> Result<HeldToken, LedgerError> {

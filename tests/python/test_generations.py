@@ -127,7 +127,7 @@ def test_copy_without_other_manifests_is_the_pinned_generation(store: Path, tmp_
 
     def left_out(_: str, names: list[str]) -> list[str]:
         others = [name for name in names if name.startswith("manifest-") and name != manifest]
-        return [*others, "holds", "writer.lock"]
+        return [*others, "holds", "writer.lock", "writer.queue"]
 
     copy = tmp_path / "copy"
     shutil.copytree(store, copy, ignore=left_out)

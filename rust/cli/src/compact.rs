@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::Generation;
-use headwater_ledger::store::{CompactReport, Writer};
+use headwater_ledger::store::{CompactReport, WriterOptions};
 use headwater_types::Chain;
 
 use super::Settings;
@@ -18,9 +18,9 @@ use super::progress::{Bar, Unit};
 pub(super) fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let path = settings.store()?;
     headwater_ledger::Store::open(&path)?;
-    let mut writer = Writer::open_or_create(&path)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
+    let mut writer = WriterOptions::default().cancelled_by(&cancel).open(&path)?;
     let chains: Vec<Chain> = writer.snapshot().coverage().keys().copied().collect();
     let mut reports: BTreeMap<Chain, CompactReport> = BTreeMap::new();
     for chain in chains {

@@ -154,7 +154,7 @@ pub(super) fn write_file(out: &Path, text: impl AsRef<[u8]>) -> Result<(), Failu
 }
 
 /// Prints a line for people on standard error, beside the result.
-pub(super) fn say(text: &str) {
+pub fn say(text: &str) {
     // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{text}");
 }

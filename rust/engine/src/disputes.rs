@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headwater_intel::label::claims_of;
 use headwater_ledger::labels::{ClaimSelection, Code, Dispute, DisputeAction, DisputeEntry, DisputeRequest, Link};
 use headwater_ledger::read::Generations;
-use headwater_ledger::store::Writer;
+use headwater_ledger::store::WriterOptions;
 use headwater_ledger::{Cancel, DisputeRefusal, Ledger, LedgerError, Store};
 use headwater_types::address::inspect::judge;
 use headwater_types::{Address, Chain, Family, Network, Timestamp};
@@ -82,20 +82,21 @@ impl DisputeRecord {
 /// Records in a store that claims are disputed or confirmed, by somebody at a time, and returns an entry for each claim.
 ///
 /// # Errors
-/// What is wrong with the request; `not_found` where no list makes such a claim; a storage error while another process
-/// writes the store.
+/// What is wrong with the request; `not_found` where no list makes such a claim; a storage error when another process writes
+/// the store for longer than the options let wait.
 pub fn record_dispute(
     store: &Path,
     action: DisputeAction,
     request: &ClaimDisputeRequest,
     (by, at): (&str, Timestamp),
+    options: WriterOptions,
 ) -> Result<Vec<DisputeRecord>, Error> {
     // A store is not made by a dispute.
     let ledger = Store::open(store)?.current()?;
     let claims = selection(&*ledger, request)?;
     let dispute = Dispute { by: Arc::from(by), at, reason: Arc::from(request.reason.trim()) };
     let request = DisputeRequest { action, claims, dispute };
-    let recorded = Writer::open_or_create(store)?.dispute(&request);
+    let recorded = options.open(store)?.dispute(&request);
     let entries = recorded.map_err(|error| with_origins(&*ledger, &request.claims, error))?;
     Ok(entries.iter().map(|entry| DisputeRecord::new(entry, entry.action == DisputeAction::Dispute)).collect())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headwater_engine::{
     ClaimDisputeRequest, Error, ErrorKind, QueryEngine, Reason, endpoint, list_disputes, record_dispute,
@@ -9,7 +10,7 @@ use headwater_engine::{
 use headwater_ledger::facts::{Batch, Claim as Covered, TransactionFacts};
 use headwater_ledger::labels::{Claim, ClaimSelection, Code, Dispute, DisputeAction, DisputeRequest, Level};
 use headwater_ledger::read::{CoverageTable, Generations};
-use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, in_memory};
+use headwater_ledger::store::{MemoryStore, Segmentation, Split, Writer, WriterOptions, in_memory};
 use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address, label_import};
 use headwater_types::{Address, Chain, Timestamp};
@@ -194,7 +195,8 @@ fn wanted(address: &str) -> ClaimDisputeRequest {
 
 fn record(store: &Path, action: DisputeAction, request: &ClaimDisputeRequest) -> Result<usize, Error> {
     let author = ("admin:1", Timestamp::new(3000));
-    record_dispute(store, action, request, author).map(|recorded| recorded.len())
+    let options = WriterOptions::default().wait_at_most(Duration::ZERO);
+    record_dispute(store, action, request, author, options).map(|recorded| recorded.len())
 }
 
 #[test]
@@ -207,9 +209,9 @@ fn disputes_of_a_store_are_recorded_and_listed() {
     let claims = vec![claim(BOB, Code::Phishing, Level::Forensic, "a"), claim(BOB, Code::Mixer, Level::Forensic, "b")];
     writer.import_labels(label_import("list", claims, 1100)).unwrap();
     let bob = person(BOB).to_string();
-    let locked = record(path, DisputeAction::Dispute, &wanted(&bob)).unwrap_err();
+    let meanwhile = |_: &mut Writer| Ok::<_, LedgerError>(record(path, DisputeAction::Dispute, &wanted(&bob)));
+    let locked = writer.exclusively(&Cancel::new(), meanwhile).unwrap().unwrap_err();
     assert!(matches!(locked.source, Some(LedgerError::Locked { .. })));
-    drop(writer);
 
     let of_mixer = ClaimDisputeRequest { code: Some("mixer".to_owned()), ..wanted(&bob) };
     assert_eq!(record(path, DisputeAction::Dispute, &of_mixer).unwrap(), 1);

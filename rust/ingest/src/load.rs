@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headwater_ledger::read::Generation as _;
-use headwater_ledger::store::{ImportKind, ImportVersion, MissingClaims, Writer};
+use headwater_ledger::store::{ImportKind, ImportVersion, MissingClaims, Writer, WriterOptions};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::Timestamp;
 use serde::Serialize;
@@ -47,7 +47,8 @@ pub struct LoadReport {
 /// The changes that a load made in a store.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct StoreReport {
-    /// Movements that the store gained. A call that moves no coins counts as one of zero.
+    /// Movements that the store gained, those of other writers at that time too. A call that moves no coins counts as one
+    /// of zero.
     pub movements: u64,
     /// The count of tokens that no registry lists. Reported once: by the load that brings the first ones into a store
     /// without an imported registry.
@@ -100,7 +101,7 @@ pub fn load(
     cancel: &Cancel,
 ) -> Result<LoadReport, IngestError> {
     discover(paths)?;
-    let mut writer = Writer::open_or_create(store)?;
+    let mut writer = WriterOptions::default().cancelled_by(cancel).open(store)?;
     let start = LoadStart::new(&writer)?;
     writer.begin_load();
     if options.feed == FeedItems::PerBlock {

@@ -16,11 +16,11 @@ pub trait Target {
     /// When the target refuses it.
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError>;
 
-    /// Takes out of a batch what contradicts what is held or what the batch says before.
+    /// Joins a batch with what is held, without what contradicts that or what the batch says before.
     ///
     /// # Errors
-    /// When the target cannot be read.
-    fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError>;
+    /// When the target refuses it.
+    fn commit_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError>;
 
     /// The hash of the transaction at a place; `None` when it is not held.
     ///
@@ -89,6 +89,9 @@ pub trait Target {
     }
 }
 
+/// The report of a commit, `None` where nothing was left of the batch, and the statements that were taken out of it.
+pub type ConsistentCommit = (Option<CommitReport>, Vec<Contradiction>);
+
 /// The state of a contract as a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldToken {
@@ -116,11 +119,11 @@ pub trait OverStore {
     /// As [`Target::commit`].
     fn take(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError>;
 
-    /// As [`Target::set_contradictions_aside`].
+    /// As [`Target::commit_consistent`].
     ///
     /// # Errors
-    /// As [`Target::set_contradictions_aside`].
-    fn set_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError>;
+    /// As [`Target::commit_consistent`].
+    fn take_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError>;
 }
 
 impl OverStore for Writer {
@@ -132,8 +135,8 @@ impl OverStore for Writer {
         self.commit(batch, cancel)
     }
 
-    fn set_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
-        self.set_contradictions_aside(batch, cancel)
+    fn take_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError> {
+        self.commit_consistent(batch, cancel)
     }
 }
 
@@ -155,9 +158,9 @@ impl OverStore for Staged {
         Ok(CommitReport { generation: self.ledger.generation(), ..CommitReport::default() })
     }
 
-    /// Nothing: the later change refuses contradictions.
-    fn set_aside(&self, _: &mut Batch, _: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
-        Ok(Vec::new())
+    /// Takes all of it: the later change refuses contradictions.
+    fn take_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError> {
+        Ok((Some(self.take(batch, cancel)?), Vec::new()))
     }
 }
 
@@ -166,8 +169,8 @@ impl<T: OverStore> Target for T {
         self.take(batch, cancel)
     }
 
-    fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
-        self.set_aside(batch, cancel)
+    fn commit_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError> {
+        self.take_consistent(batch, cancel)
     }
 
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {
@@ -263,9 +266,9 @@ impl Target for Gathered {
         Ok(report)
     }
 
-    /// Nothing: batches are kept as they come, and contradict each other where they are joined.
-    fn set_contradictions_aside(&self, _: &mut Batch, _: &Cancel) -> Result<Vec<Contradiction>, LedgerError> {
-        Ok(Vec::new())
+    /// Takes all of it: batches are kept as they come, and contradict each other where they are joined.
+    fn commit_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError> {
+        Ok((Some(self.commit(batch, cancel)?), Vec::new()))
     }
 
     fn transaction_at(&self, chain: Chain, block: u64, index: u32) -> Result<Option<TxHash>, LedgerError> {

@@ -1,5 +1,6 @@
 //! Errors between an analysis and the disk.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,27 @@ use crate::memory::OverBudget;
 
 /// A result of the ledger.
 pub type Result<T> = std::result::Result<T, LedgerError>;
+
+/// The writer that has the lock of a store, as it describes itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Its process.
+    pub process: u32,
+    /// The machine of the process, if it is another one.
+    pub host: Option<String>,
+    /// Its name, such as `headwater ingest`.
+    pub command: String,
+    /// Seconds since its turn began.
+    pub secs: u64,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { process, host, command, secs } = self;
+        let host = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        write!(out, "{command} (process {process}{host}), which has been writing for {secs} s")
+    }
+}
 
 /// The two parties to a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,11 +145,19 @@ pub enum LedgerError {
         /// The folder.
         path: PathBuf,
     },
-    /// Another process is writing.
-    #[error("{} is being written by another process: wait for it or stop it", path.display())]
+    /// Another writer did not end its turn within the longest wait.
+    #[error(
+        "{} is locked by {}: gave up after a wait of {waited_secs} s; try again when that has ended, or stop it",
+        path.display(),
+        holder.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string)
+    )]
     Locked {
         /// The store.
         path: PathBuf,
+        /// The wait in seconds.
+        waited_secs: u64,
+        /// The writer that has the lock; `None` where it cannot be read.
+        holder: Option<LockHolder>,
     },
     /// Two sources say different things about one transaction, block or token.
     #[error("{chain} {what} {id}: {field} is {held} {} and {offered} {}", between.held(), between.offered())]

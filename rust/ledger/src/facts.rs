@@ -58,6 +58,13 @@ impl Batch {
             claims: Vec::new(),
         }
     }
+
+    /// Returns whether it states nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        let Self { chain: _, network: _, blocks, transactions, contracts, tokens, claims } = self;
+        blocks.is_empty() && transactions.is_empty() && contracts.is_empty() && tokens.is_empty() && claims.is_empty()
+    }
 }
 
 /// A statement of completeness that a source makes; coverage is the union of all of them.

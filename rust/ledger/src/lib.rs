@@ -39,7 +39,7 @@ mod primitives;
 mod snapshot;
 
 pub use cancel::{Cancel, Cancelled};
-pub use error::{ConflictParties, DisputeRefusal, LedgerError};
+pub use error::{ConflictParties, DisputeRefusal, LedgerError, LockHolder};
 pub use memory::{Memory, OverBudget};
 pub use read::{Ledger, feed};
 pub use snapshot::Snapshot;

@@ -39,15 +39,6 @@ fn a_folder_without_a_store_is_no_store() {
 }
 
 #[test]
-fn a_second_writer_is_locked_out_until_the_first_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
-    let first = writer(folder.path());
-    assert!(matches!(Writer::open_or_create(folder.path()), Err(LedgerError::Locked { .. })));
-    drop(first);
-    drop(writer(folder.path()));
-}
-
-#[test]
 fn a_reader_sees_each_commit_and_keeps_the_generation_it_holds() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());

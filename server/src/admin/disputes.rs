@@ -1,6 +1,7 @@
 //! Disputes of claims about addresses: recorded in the store, and noted among the changes of the back office.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::Uri;
@@ -8,6 +9,7 @@ use axum::response::Response;
 use headwater_engine::{ClaimDisputeRequest, DisputeRecord, Error, ErrorKind, Reason, list_disputes, record_dispute};
 use headwater_ledger::LedgerError;
 use headwater_ledger::labels::DisputeAction;
+use headwater_ledger::store::WriterOptions;
 use headwater_state::{causes, now_ms};
 use headwater_types::Timestamp;
 use serde::Deserialize;
@@ -15,6 +17,9 @@ use serde_json::json;
 
 use super::handler::{Admin, body, query};
 use crate::gateway::{Problem, Status};
+
+/// The longest wait for another writer of the store.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 struct OfAddress {
@@ -54,7 +59,8 @@ async fn record(admin: &Admin, action: DisputeAction, request: Request) -> Resul
     let (by, one_at_a_time) = (admin.actor().to_owned(), Arc::clone(&admin.shared.disputes));
     let recorded = tokio::task::spawn_blocking(move || {
         let _turn = one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        record_dispute(&folder, action, &request, (&by, Timestamp::new(now_ms() / 1000)))
+        let options = WriterOptions::default().wait_at_most(MAX_WAIT);
+        record_dispute(&folder, action, &request, (&by, Timestamp::new(now_ms() / 1000)), options)
     });
     let recorded = recorded.await.map_err(|_| Problem::internal())?.map_err(|error| problem(&error))?;
     let address = recorded.first().map(|record| record.address.to_string()).unwrap_or_default();
@@ -73,8 +79,8 @@ fn problem(error: &Error) -> Problem {
             Problem { status: Status::Conflict, ..problem }
         }
         (_, Some(LedgerError::Locked { .. })) => {
-            let message =
-                "another process writes the store, such as `headwater ingest`: send it again when that has ended";
+            let message = "another process has been writing to the store for 10 seconds, such as `headwater ingest`: send it again \
+                 later";
             Problem::new(Status::Conflict, message).because("store_locked")
         }
         (ErrorKind::Storage | ErrorKind::Internal, _) => {

@@ -7,11 +7,13 @@ mod demo;
 mod doctor;
 mod panics;
 mod serve;
+mod writing;
 
 use std::ffi::OsString;
+use std::iter::{once, successors};
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use headwater_cli::output::Output;
 use headwater_cli::{Failure, Settings};
 use headwater_engine::{ENDPOINTS, Endpoint};
@@ -48,6 +50,9 @@ struct GlobalOptions {
     /// The TOML file of settings that `serve` is started with, which says where the above are too.
     #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Seconds to wait for another process that writes to the store, before the command fails [default: 600].
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "SECONDS")]
+    writer_wait: Option<u32>,
     /// Print JSON in place of tables, for scripts.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
@@ -77,14 +82,17 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     // The demo prints commands as people call the program.
     let program = arguments.first().map_or_else(|| "headwater".to_owned(), |name| name.to_string_lossy().into_owned());
-    let Arguments { options, command } = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
+    let matches = Arguments::command().try_get_matches_from(arguments);
+    let parsed = matches.and_then(|matches| Ok((called(&matches), Arguments::from_arg_matches(&matches)?)));
+    let (called, Arguments { options, command }) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             // Nobody may be there to read it.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
+    writing::describe(called, options.writer_wait);
     let output = Output::new(options.json);
     let result = match command {
         Command::Other(command) => options
@@ -100,6 +108,12 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
         Ok(()) => 0,
         Err(failure) => output.failure(&failure),
     }
+}
+
+/// Returns the program with the names of the command, such as `headwater labels import`.
+fn called(matches: &ArgMatches) -> String {
+    let subcommands = successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    once("headwater").chain(subcommands.map(|(name, _)| name)).collect::<Vec<_>>().join(" ")
 }
 
 /// A configuration that cannot be used is wrong usage.
@@ -151,9 +165,13 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
+
+    #[test]
+    fn name_of_a_call_has_all_subcommands() {
+        let matches = Arguments::command().get_matches_from(["/bin/hw", "labels", "--store", "x", "import", "file"]);
+        assert_eq!(called(&matches), "headwater labels import");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -3,6 +3,7 @@
 use headwater_engine::{ClaimDisputeRequest, DisputeRecord, list_disputes, record_dispute};
 use headwater_ledger::Store;
 use headwater_ledger::labels::{Code, DisputeAction};
+use headwater_ledger::store::WriterOptions;
 use headwater_types::Chain;
 use serde_json::json;
 
@@ -41,7 +42,7 @@ pub(super) fn record(
     let blockchain = chain.map(|chain| chain.name().to_owned());
     let code = code.map(|code| code.name().to_owned());
     let request = ClaimDisputeRequest { address, reason, blockchain, source, code };
-    let recorded = record_dispute(&settings.store()?, action, &request, (&actor(), now()));
+    let recorded = record_dispute(&settings.store()?, action, &request, (&actor(), now()), WriterOptions::default());
     let recorded = recorded.map_err(|error| Failure::from_engine(&error))?;
     output.report(&json!({"recorded": recorded}), || {
         let what = match action {

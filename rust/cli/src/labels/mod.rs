@@ -17,8 +17,8 @@ use headwater_ingest::labels::{
     ImportedList, Issuer, LabelImportReport, import_freezes, ledger_freezes, refresh_freezes,
 };
 use headwater_ledger::labels::{Action, Claim, Code, DateBasis, DisputeAction};
-use headwater_ledger::store::{ImportKind, Writer};
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::store::{ImportKind, WriterOptions};
+use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_types::{Address, Chain, Timestamp};
 use serde_json::{Value, json};
 
@@ -117,13 +117,13 @@ fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Resul
     let further = further.map(|path| Ok::<_, Failure>((path, read_issuers(path)?))).transpose()?;
     let path = settings.store()?;
     drop(Store::open(&path)?);
-    let mut writer = Writer::open_or_create(path)?;
     let cancel = Cancel::new();
     on_interrupt(&cancel);
+    let mut writer = WriterOptions::default().cancelled_by(&cancel).open(path)?;
     let (version, labels) = match further {
         None => refresh_freezes(&mut writer, now(), &cancel)?,
         // A source of its own, so that loads do not replace it when they refresh the known issuers.
-        Some((path, issuers)) => {
+        Some((path, issuers)) => writer.exclusively(&cancel, |writer| {
             let mut found = ledger_freezes(&*writer.snapshot(), &issuers, &cancel)?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             found.source = format!("{} {stem}", found.source);
@@ -131,8 +131,8 @@ fn freezes(settings: &Settings, further: Option<&Path>, output: Output) -> Resul
             for claim in &mut found.claims {
                 claim.source = Arc::clone(&source);
             }
-            (import_freezes(&mut writer, &found, now())?, found)
-        }
+            Ok::<_, LedgerError>((import_freezes(writer, &found, now())?, found))
+        })?,
     };
     match version {
         Some(version) => {

@@ -44,8 +44,10 @@ pub fn refresh_freezes(
     imported_at: Timestamp,
     cancel: &Cancel,
 ) -> Result<(Option<u64>, Labels), LedgerError> {
-    let found = ledger_freezes(&*writer.snapshot(), issuers(), cancel)?;
-    Ok((import_freezes(writer, &found, imported_at)?, found))
+    writer.exclusively(cancel, |writer| {
+        let found = ledger_freezes(&*writer.snapshot(), issuers(), cancel)?;
+        Ok((import_freezes(writer, &found, imported_at)?, found))
+    })
 }
 
 /// Imports freezes as a version of labels. Returns the version, or `None` if the store has the same ones.
@@ -53,6 +55,10 @@ pub fn refresh_freezes(
 /// # Errors
 /// When the store cannot be read or written.
 pub fn import_freezes(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> Result<Option<u64>, LedgerError> {
+    writer.exclusively(&Cancel::new(), |writer| import_changed(writer, found, imported_at))
+}
+
+fn import_changed(writer: &mut Writer, found: &Labels, imported_at: Timestamp) -> Result<Option<u64>, LedgerError> {
     let mut claims = found.claims.clone();
     claims.sort();
     if claims == stored_claims(&*writer.snapshot(), &found.source)? {

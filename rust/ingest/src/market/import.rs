@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use headwater_ledger::market::{FxPoint, PricePoint, TokenListing};
-use headwater_ledger::store::Writer;
+use headwater_ledger::store::{Writer, WriterOptions};
 use headwater_ledger::{Cancel, LedgerError};
 use serde::Serialize;
 
@@ -103,7 +103,7 @@ fn read_source<T>(
 /// ```
 ///
 /// # Errors
-/// When another process writes the store, an entry is refused, or the work is cancelled.
+/// When another writer does not end its turn, an entry is refused, or the work is cancelled.
 pub fn import_tokens(
     store: &Path,
     sources: Vec<SourceEntries<TokenListing>>,
@@ -146,7 +146,7 @@ fn import<T>(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Vec<MarketImport>, LedgerError> {
-    let mut writer = Writer::open_or_create(store)?;
+    let mut writer = WriterOptions::default().cancelled_by(cancel).open(store)?;
     let mut imports = Vec::with_capacity(sources.len());
     for SourceEntries { path, source, entries, skipped, skipped_reasons } in sources {
         let count = entries.len() as u64;

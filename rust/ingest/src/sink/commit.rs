@@ -40,9 +40,6 @@ impl Sink<'_> {
             transactions: self.fill_times(&mut batch, last)?,
         };
         self.leave_orphans(&mut batch, &mut origins)?;
-        if self.options.on_error == OnError::Skip {
-            self.leave_contradictions(&mut batch, &origins)?;
-        }
         self.groups.clear();
         self.places.clear();
         self.positions.clear();
@@ -51,21 +48,20 @@ impl Sink<'_> {
         self.senders.clear();
         self.senders_placed = 0;
         self.weight = Weight::default();
-        let empty = batch.blocks.is_empty()
-            && batch.transactions.is_empty()
-            && batch.contracts.is_empty()
-            && batch.tokens.is_empty()
-            && batch.claims.is_empty();
         if self.pending.transactions.len() >= self.options.batch_transactions {
             return Err(IngestError::Row(Box::new(self.untimed(self.pending.transactions[0].block, self.origins[0]))));
         }
-        if empty {
+        if batch.is_empty() {
             return Ok(());
         }
         let numbers =
             || batch.blocks.iter().map(|block| block.number).chain(batch.transactions.iter().map(|facts| facts.block));
         let (first, last) = (numbers().min().unwrap_or_default(), numbers().max().unwrap_or_default());
-        let done = self.target.commit(batch, self.cancel).map_err(|error| match error {
+        let committed = match self.options.on_error {
+            OnError::Stop => self.target.commit(batch, self.cancel).map(|done| (Some(done), Vec::new())),
+            OnError::Skip => self.target.commit_consistent(batch, self.cancel),
+        };
+        let (done, contradictions) = committed.map_err(|error| match error {
             reason @ (LedgerError::Conflict { .. }
             | LedgerError::ForeignAddress { .. }
             | LedgerError::SegmentFull { .. }
@@ -75,6 +71,8 @@ impl Sink<'_> {
             }
             error => error.into(),
         })?;
+        self.report_contradictions(contradictions, &origins);
+        let Some(done) = done else { return Ok(()) };
         self.progress.committed(&done);
         self.report.generation = Some(done.generation);
         self.report.commits += 1;
@@ -172,9 +170,9 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// Leaves out what contradicts the store or earlier rows, and names the first of each kind.
-    fn leave_contradictions(&mut self, batch: &mut Batch, origins: &BatchOrigins) -> Result<(), IngestError> {
-        for Contradiction { offered, error } in self.target.set_contradictions_aside(batch, self.cancel)? {
+    /// Counts the rows that were left out as they contradict the store or earlier rows, and names the first of each kind.
+    fn report_contradictions(&mut self, contradictions: Vec<Contradiction>, origins: &BatchOrigins) {
+        for Contradiction { offered, error } in contradictions {
             let origin = match offered {
                 StatementRef::Block(place) => origins.blocks[place],
                 StatementRef::Transaction(place) => origins.transactions[place],
@@ -186,7 +184,6 @@ impl Sink<'_> {
             let quoted = if is_first { Quoted::Always } else { Quoted::IfRoom };
             self.skip_of(origin, format!("{}: {error}", origin.place), quoted);
         }
-        Ok(())
     }
 
     /// Holds back claims of completeness while transactions of theirs wait, and drops them if those are left out.

@@ -9,7 +9,8 @@
 //! manifest-0000000004.json.aside
 //!                              a generation that a collection is about to delete
 //! live/ethereum.json           the state of a follower of a live node
-//! writer.lock                  held by the one writer
+//! writer.lock                  locked while a writer changes the store; its first line names that writer
+//! writer.queue                 locked by the writer that waits for the next turn
 //! ```
 
 use std::collections::BTreeSet;
@@ -30,7 +31,6 @@ use crate::external::Scratch;
 use crate::read::Result;
 use crate::segment::{Container, Segment};
 
-pub(super) const LOCK: &str = "writer.lock";
 pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FEED: &str = "feed";
 pub(super) const HOLDS: &str = "holds";
@@ -199,11 +199,17 @@ impl Folder {
         self.sync_folder("")
     }
 
-    /// Called before the files of a generation are written.
-    pub(super) fn begin(&mut self, generation: u64) -> Result<()> {
+    /// Refuses everything after a sync or rename that failed.
+    pub(super) fn check(&self) -> Result<()> {
         if self.is_latched {
             return Err(LedgerError::Latched { path: self.path.clone() });
         }
+        Ok(())
+    }
+
+    /// Called before the files of a generation are written.
+    pub(super) fn begin(&mut self, generation: u64) -> Result<()> {
+        self.check()?;
         self.generation = generation;
         self.count = 0;
         self.segment_bytes = 0;
@@ -275,9 +281,7 @@ impl Folder {
 
     /// Writes a file under another name, syncs it, and gives it its name.
     fn write(&mut self, name: String, write: WriteFn<'_>) -> Result<FileRef> {
-        if self.is_latched {
-            return Err(LedgerError::Latched { path: self.path.clone() });
-        }
+        self.check()?;
         let path = self.path.join(&name);
         let temporary = self.path.join(format!("{name}{TEMPORARY}"));
         let (mut file, length, digest) = match self.begin_file(&temporary, write) {

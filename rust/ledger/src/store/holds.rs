@@ -176,7 +176,7 @@ fn draw_suffix(root: &Path) -> Result<u64> {
 }
 
 /// Returns the name of this machine, where the system has it in a file.
-fn host() -> Option<String> {
+pub(super) fn host() -> Option<String> {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }

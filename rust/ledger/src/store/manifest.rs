@@ -211,7 +211,7 @@ impl Manifest {
         }
         let disputes = self.disputes.as_ref().map(|entry| entry.to_ref().map_err(corrupt)).transpose()?;
         let disputes = disputes.map(|file| open.disputes(root, file)).transpose()?.unwrap_or_default();
-        let imports = Imports::new(versions, disputes);
+        let imports = open.imports(versions, disputes);
         let feed = self.feed.open(root, &mut open.runs, &corrupt)?;
         let written_bytes = self.written_segment_bytes;
         Ok(Contents { generation: self.generation, chains, imports, written_bytes, feed: Arc::new(feed) })
@@ -325,12 +325,32 @@ pub(super) struct OpenParts {
     parts: HashMap<String, Weak<Part>>,
     sidecars: HashMap<String, Weak<Sidecar>>,
     /// By name and digest: a store that was made anew under a reader has the same names.
-    imports: HashMap<(String, u128), WeakImport>,
+    import_files: HashMap<(String, u128), WeakImport>,
     disputes: Option<(FileRef, Weak<Disputes>)>,
+    /// The tables of the imports of the last generation: most generations have the same ones.
+    tables: Option<Imports>,
     runs: OpenRuns,
 }
 
 impl OpenParts {
+    /// The parts of a generation.
+    pub(super) fn of(contents: &Contents) -> Self {
+        let mut open = Self::default();
+        for held in contents.chains.values() {
+            open.parts.extend(held.parts().map(|part| (part.file.name.clone(), Arc::downgrade(part))));
+            let sidecars = held.sidecars.all().map(|(_, sidecar)| (sidecar.file.name.clone(), Arc::downgrade(sidecar)));
+            open.sidecars.extend(sidecars);
+        }
+        for Import { file, brought, .. } in &contents.imports.versions {
+            open.import_files.insert((file.name.clone(), file.digest), WeakImport::of(brought));
+        }
+        let disputes = &contents.imports.disputes;
+        open.disputes = disputes.file.clone().map(|file| (file, Arc::downgrade(&disputes.disputes)));
+        open.tables = Some(contents.imports.clone());
+        open.runs = OpenRuns::of(&contents.feed);
+        open
+    }
+
     fn part(&mut self, root: &Path, file: FileRef) -> Result<Arc<Part>> {
         if let Some(part) = self.parts.get(&file.name).and_then(Weak::upgrade)
             && part.file == file
@@ -361,13 +381,26 @@ impl OpenParts {
     fn import(&mut self, root: &Path, version: &ImportVersion, file: FileRef) -> Result<Import> {
         let version = version.clone();
         let key = (file.name.clone(), file.digest);
-        if let Some(brought) = self.imports.get(&key).and_then(WeakImport::upgrade) {
+        if let Some(brought) = self.import_files.get(&key).and_then(WeakImport::upgrade) {
             return Ok(Import { version, file, brought });
         }
         let brought = open_import(root, version.kind, &file)?;
-        self.imports.retain(|_, import| import.upgrade().is_some());
-        self.imports.insert(key, WeakImport::of(&brought));
+        self.import_files.retain(|_, import| import.upgrade().is_some());
+        self.import_files.insert(key, WeakImport::of(&brought));
         Ok(Import { version, file, brought })
+    }
+
+    fn imports(&mut self, versions: Vec<Import>, disputes: DisputeHistory) -> Imports {
+        let is_same = |tables: &&Imports| {
+            let is_pair = |(one, other): (&Import, &Import)| one.version == other.version && one.file == other.file;
+            tables.disputes.file == disputes.file
+                && tables.versions.len() == versions.len()
+                && tables.versions.iter().zip(&versions).all(is_pair)
+        };
+        let imports = self.tables.as_ref().filter(is_same).cloned();
+        let imports = imports.unwrap_or_else(|| Imports::new(versions, disputes));
+        self.tables = Some(imports.clone());
+        imports
     }
 
     fn disputes(&mut self, root: &Path, file: FileRef) -> Result<DisputeHistory> {

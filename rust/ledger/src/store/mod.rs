@@ -1,6 +1,6 @@
 //! The folder of segments: immutable files under numbered manifests.
 //!
-//! [`Store`] reads, [`PinnedStore`] reads one generation, [`Writer`] writes (one at a time), [`MemoryStore`] is the same
+//! [`Store`] reads, [`PinnedStore`] reads one generation, [`Writer`] writes (one change at a time), [`MemoryStore`] is the same
 //! without a disk. A commit joins a batch with what is held ([`crate::facts`]), so that what a store holds is a function
 //! of what sources said, and not of the order, the size or the repetition of the commits.
 
@@ -21,6 +21,7 @@ mod imports;
 mod labels;
 mod listed;
 mod live;
+mod lock;
 mod lookup;
 mod manifest;
 mod memory;
@@ -42,6 +43,7 @@ pub use contradictions::{Contradiction, StatementRef};
 pub use holds::HOLD_SECS;
 pub use imports::{LabelImport, ShrinkPolicy};
 pub use live::{LiveState, LiveStatus};
+pub use lock::{LockWait, WriterOptions};
 pub use memory::{MemoryStore, in_memory};
 pub use pinned::PinnedStore;
 pub use reader::Store;

@@ -1,23 +1,22 @@
 //! The writing side of a store on disk.
 
-use std::collections::BTreeSet;
-use std::fs::{File, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
+mod garbage;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use headwater_types::{Chain, Timestamp};
 
 use super::change::Extent;
 use super::commit::FeedPolicy;
 use super::contents::Contents;
-use super::disk::{Disk, SystemDisk};
+use super::disk::Disk;
 use super::feed;
-use super::folder::{self, Folder, io_error};
-use super::holds;
+use super::folder::{self, Folder};
 use super::imports::{Entries, LabelImport};
 use super::listed::ListedFiles;
+use super::lock::{Turn, WriterLock, WriterOptions};
 use super::manifest::{self, Manifest, OpenParts};
 use super::merge::{MergeProgress, Outcome};
 use super::sidecar::{KINDS, Occasion};
@@ -28,10 +27,13 @@ use crate::facts::Batch;
 use crate::feed::{Feed, FeedLimits, StoreId};
 use crate::labels::{DisputeEntry, DisputeRequest};
 use crate::market::{FxPoint, PricePoint, TokenListing};
-use crate::read::{KEPT_SECS, Result};
+use crate::read::{Generation as _, Result};
 use crate::{Cancel, LedgerError, Snapshot};
 
-/// The one writer of a store.
+/// A writer of a store.
+///
+/// Several writers, in this process and in others, may write to one store: each change waits for its turn
+/// ([`WriterOptions`]) and is made of the newest generation, whoever committed that.
 ///
 /// Every method that changes something makes one new generation, durable when the method returns, or none: files are
 /// written and synced first, and the rename of the manifest is the commit. After an error the store holds what it
@@ -45,8 +47,11 @@ pub struct Writer {
     telling: FeedPolicy,
     limits: FeedLimits,
     listed: ListedFiles,
-    /// Released by the system when the process ends, however it ends.
-    lock: File,
+    /// Bytes of segments that this writer wrote.
+    written_bytes: u64,
+    /// When the folder had changed last, as seen at the end of the last turn.
+    folder_time: Option<SystemTime>,
+    lock: Arc<WriterLock>,
 }
 
 /// When segments are merged and sidecars built.
@@ -59,12 +64,12 @@ enum Upkeep {
 }
 
 impl Writer {
-    /// Opens a store for writing, making it where there is none, and takes its writer lock.
+    /// Opens a store for writing, making it where there is none, with the default options.
     ///
     /// # Errors
-    /// [`LedgerError::Locked`] when another writer has it; [`LedgerError::Corrupt`] when it is damaged.
+    /// [`LedgerError::Locked`] when another writer does not end its turn; [`LedgerError::Corrupt`] when it is damaged.
     pub fn open_or_create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_on(path, Box::new(SystemDisk))
+        WriterOptions::default().open(path)
     }
 
     /// [`Writer::open_or_create`] on another disk than that of the system, for tests of faults.
@@ -72,22 +77,26 @@ impl Writer {
     /// # Errors
     /// As [`Writer::open_or_create`].
     pub fn open_on(path: impl AsRef<Path>, disk: Box<dyn Disk>) -> Result<Self> {
-        let path = path.as_ref().to_owned();
-        let mut folder = Folder::new(path.clone(), disk);
+        WriterOptions::default().open_on(path, disk)
+    }
+
+    pub(super) fn open_with(path: &Path, disk: Box<dyn Disk>, options: WriterOptions) -> Result<Self> {
+        let mut folder = Folder::new(path.to_owned(), disk);
         folder.create()?;
-        let lock = take_lock(&path)?;
-        folder.restore_manifests()?;
-        let contents = match folder::generations(&path)?.last() {
-            Some(newest) => Manifest::read(&path, *newest)?.open(&path, &mut OpenParts::default())?,
-            None => Contents::default(),
-        };
+        let lock = WriterLock::open(path, options)?;
+        let contents = Contents::default();
         let snapshot = Arc::new(contents.snapshot());
         let (upkeep, telling, limits) = (Upkeep::Prompt, FeedPolicy::Nothing, FeedLimits::default());
-        let listed = ListedFiles::default();
-        let mut writer = Self { folder, contents, snapshot, upkeep, telling, limits, listed, lock };
-        if writer.contents.generation == 0 {
-            writer.change(|contents, _| Ok((Some(contents.clone()), ())))?;
-        }
+        let (listed, written_bytes, folder_time) = (ListedFiles::default(), 0, None);
+        let mut writer =
+            Self { folder, contents, snapshot, upkeep, telling, limits, listed, written_bytes, folder_time, lock };
+        writer.exclusively(&Cancel::new(), |writer| {
+            writer.folder.restore_manifests()?;
+            match writer.contents.generation {
+                0 => writer.change(|contents, _| Ok((Some(contents.clone()), ()))),
+                _ => Ok(()),
+            }
+        })?;
         Ok(writer)
     }
 
@@ -97,7 +106,8 @@ impl Writer {
         self.folder.path()
     }
 
-    /// Returns what is held now.
+    /// Returns what was held when this writer last had its turn. Other writers may have changed the store since;
+    /// [`Self::exclusively`] keeps them from that.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
@@ -112,25 +122,45 @@ impl Writer {
     /// is in a block of which no source stated the time, [`LedgerError::NetworkMismatch`], or when it cannot be
     /// written.
     pub fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport> {
-        let (chain, before, telling) = (batch.chain, self.contents.written_bytes, self.telling);
-        let report = self.change(|contents, folder| contents.with_batch(batch, telling, folder, cancel))?;
+        let chain = batch.chain;
+        self.commit_with(chain, cancel, |contents, telling, folder| contents.with_batch(batch, telling, folder, cancel))
+    }
+
+    /// Commits a batch without the statements that contradict what is held or what the batch says before, and without the
+    /// claims that do not hold without those; the report is `None` where nothing is left. Of statements that contradict
+    /// each other the one that is held is kept, else the first.
+    ///
+    /// # Errors
+    /// As [`Writer::commit`].
+    pub fn commit_consistent(
+        &mut self,
+        mut batch: Batch,
+        cancel: &Cancel,
+    ) -> Result<(Option<CommitReport>, Vec<Contradiction>)> {
+        let (chain, mut aside, mut is_empty) = (batch.chain, Vec::new(), false);
+        let report = self.commit_with(chain, cancel, |contents, telling, folder| {
+            aside = contents.set_contradictions_aside(&mut batch, cancel)?;
+            is_empty = batch.is_empty();
+            contents.with_batch(batch, telling, folder, cancel)
+        })?;
+        Ok(((!is_empty).then_some(report), aside))
+    }
+
+    fn commit_with(
+        &mut self,
+        chain: Chain,
+        cancel: &Cancel,
+        step: impl FnOnce(&Contents, FeedPolicy, &mut Folder) -> Result<(Option<Contents>, CommitReport)>,
+    ) -> Result<CommitReport> {
+        let (before, telling) = (self.written_bytes, self.telling);
+        let report = self.change_until(cancel, |contents, folder| step(contents, telling, folder))?;
         let merged = match self.upkeep {
             Upkeep::Prompt => self.merge(chain, cancel),
             Upkeep::Deferred => self.merge_while(chain, Extent::Crowded, cancel),
         };
         let merges = if merged.is_ok() { Merges::Done } else { Merges::Postponed };
-        let written_bytes = self.contents.written_bytes - before;
+        let written_bytes = self.written_bytes - before;
         Ok(CommitReport { generation: self.contents.generation, written_bytes, merges, ..report })
-    }
-
-    /// Takes out of a batch what contradicts what is held or what the batch says before, with the claims that do not hold
-    /// without it, so that the rest can be committed. Of statements that contradict each other the one that is held
-    /// is, else the first.
-    ///
-    /// # Errors
-    /// When what is held cannot be read.
-    pub fn set_contradictions_aside(&self, batch: &mut Batch, cancel: &Cancel) -> Result<Vec<Contradiction>> {
-        self.contents.set_contradictions_aside(batch, cancel)
     }
 
     /// Adds a version of token listings and gives its number.
@@ -333,13 +363,14 @@ impl Writer {
     /// When a merge cannot be written, or is cancelled: those before it remain.
     pub fn compact(&mut self, chain: Chain, progress: &dyn Fn(u64, u64), cancel: &Cancel) -> Result<CompactReport> {
         let sealed = |contents: &Contents| contents.chains.get(&chain).map_or(0, |held| held.sealed.len() as u64);
-        let (segments_before, written_before) = (sealed(&self.contents), self.contents.written_bytes);
+        let segments_before = self.exclusively(cancel, |writer| Ok::<_, LedgerError>(sealed(&writer.contents)))?;
+        let written_before = self.written_bytes;
         while self.merge_once(chain, Extent::Most, progress, cancel)? {}
         Ok(CompactReport {
             generation: self.contents.generation,
             segments_before,
             segments: sealed(&self.contents),
-            written_bytes: self.contents.written_bytes - written_before,
+            written_bytes: self.written_bytes - written_before,
         })
     }
 
@@ -351,7 +382,8 @@ impl Writer {
         merging: MergeProgress<'_>,
         cancel: &Cancel,
     ) -> Result<bool> {
-        let outcome = self.change(|contents, folder| contents.merged(chain, extent, folder, merging, cancel))?;
+        let outcome =
+            self.change_until(cancel, |contents, folder| contents.merged(chain, extent, folder, merging, cancel))?;
         Ok(outcome != Outcome::Idle)
     }
 
@@ -363,7 +395,7 @@ impl Writer {
     pub fn rebuild_sidecars(&mut self, progress: &dyn Fn(&'static str, u64, u64), cancel: &Cancel) -> Result<bool> {
         let mut is_built = false;
         for kind in KINDS {
-            is_built |= self.change(|contents, folder| {
+            is_built |= self.change_until(cancel, |contents, folder| {
                 let progress = |done, total| progress(kind.name(), done, total);
                 let after = contents.with_sidecars(*kind, (Occasion::Request, contents), folder, &progress, cancel)?;
                 let is_built = after.is_some();
@@ -373,106 +405,87 @@ impl Writer {
         Ok(is_built)
     }
 
-    /// Deletes generations that were replaced more than [`KEPT_SECS`] ago and that no reader holds
-    /// ([`crate::store::PinnedStore`]), and files that no remaining one lists. Called by every change; the outcome of a
-    /// change does not depend on it.
+    /// Runs reads and changes as one turn: from the beginning to the end of `work` no other writer changes the store. The
+    /// work should be short, as all other writers wait.
     ///
     /// # Errors
-    /// When the folder cannot be read or a file cannot be deleted.
-    pub fn collect_garbage(&mut self) -> Result<()> {
-        let now = self.file_system_time()?;
-        self.collect_garbage_at(now)
+    /// [`LedgerError::Locked`] when another writer does not end its turn, and the errors of the work.
+    pub fn exclusively<T, E: From<LedgerError>>(
+        &mut self,
+        cancel: &Cancel,
+        work: impl FnOnce(&mut Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let _turn = self.begin_turn(cancel)?;
+        self.show_contents();
+        work(self)
     }
 
-    /// Returns the time by the clock that dates the files of the store, which need not be that of this machine.
-    fn file_system_time(&self) -> Result<SystemTime> {
-        let mut lock = &self.lock;
-        let written = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.write_all(b"\n"));
-        let time = written.and_then(|()| lock.metadata()).and_then(|file| file.modified());
-        time.map_err(|source| io_error("cannot write", &self.path().join(folder::LOCK), source))
-    }
-
-    pub(super) fn collect_garbage_at(&mut self, now: SystemTime) -> Result<()> {
-        let is_old = |path: &Path| {
-            let changed = std::fs::metadata(path).and_then(|file| file.modified());
-            let age = changed.ok().and_then(|changed| now.duration_since(changed).ok());
-            age.is_some_and(|age| age > Duration::from_secs(KEPT_SECS))
-        };
-        let root = self.folder.path().to_owned();
-        // Readers may hold what a collection before set aside: as long as a manifest is there, its files are listed.
-        self.folder.restore_manifests()?;
-        let mut kept = folder::generations(&root)?;
-        // A generation is as long replaced as its successor is old, and they grow old in order.
-        let replaced = kept.windows(2).take_while(|pair| is_old(&root.join(folder::manifest_name(pair[1]))));
-        let replaced: Vec<u64> = replaced.map(|pair| pair[0]).collect();
-        let removed = self.remove_unheld(&replaced, now)?;
-        kept.retain(|generation| !removed.contains(generation));
-        self.listed.read(&root, &kept)?;
-        self.listed.keep_only(&kept);
-        let folders = folder::folders().map(|folder| root.join(folder)).chain([root.clone()]);
-        for folder in folders {
-            let is_root = folder == root;
-            for entry in std::fs::read_dir(&folder).map_err(|source| io_error("cannot list", &folder, source))? {
-                let path = entry.map_err(|source| io_error("cannot list", &folder, source))?.path();
-                // In the root folder are files of other owners; only our own leftovers are ours to delete.
-                let is_ours = !is_root || is_temporary_manifest(&path);
-                let is_listed = path.strip_prefix(&root).is_ok_and(|name| self.listed.has(name));
-                if is_ours && path.is_file() && !is_listed && is_old(&path) {
-                    self.folder.remove(&path)?;
-                }
-            }
+    /// Waits for the turn of this writer, unless it has it, and takes up the changes of others.
+    fn begin_turn(&mut self, cancel: &Cancel) -> Result<Option<Turn>> {
+        if self.lock.is_held() {
+            return Ok(None);
         }
+        let turn = self.lock.take(cancel)?;
+        self.take_up_newest()?;
+        Ok(Some(turn))
+    }
+
+    /// Opens the newest generation if another writer made it.
+    fn take_up_newest(&mut self) -> Result<()> {
+        let root = self.folder.path();
+        // The time of the folder may be too coarse to separate two commits, and the next manifest may be collected
+        // already; both at once cannot happen.
+        let next = root.join(folder::manifest_name(self.contents.generation + 1));
+        if self.folder_time.is_some() && self.time_of_folder() == self.folder_time && !next.exists() {
+            return Ok(());
+        }
+        let newest = folder::generations(root)?.last().copied().unwrap_or_default();
+        if newest != self.contents.generation {
+            if newest == 0 {
+                return Err(LedgerError::NoStore { path: root.to_owned() });
+            }
+            let mut open = OpenParts::of(&self.contents);
+            let contents = Manifest::read(root, newest)?.open(root, &mut open)?;
+            self.listed.note(newest, contents.files());
+            self.contents = contents;
+        }
+        self.folder_time = self.time_of_folder();
         Ok(())
     }
 
-    /// Removes the manifests of those of the generations that no reader holds, and returns which. After an error all
-    /// that are not removed are shown again.
-    fn remove_unheld(&mut self, generations: &[u64], now: SystemTime) -> Result<BTreeSet<u64>> {
-        let removed = self.remove_by_setting_aside(generations, now);
-        if removed.is_err() {
-            // The next collection repeats what fails here.
-            let _ = self.folder.restore_manifests();
-        }
-        removed
+    fn time_of_folder(&self) -> Option<SystemTime> {
+        std::fs::metadata(self.path()).and_then(|folder| folder.modified()).ok()
     }
 
-    fn remove_by_setting_aside(&mut self, generations: &[u64], now: SystemTime) -> Result<BTreeSet<u64>> {
-        let held = self.held_generations(now)?;
-        let mut aside: BTreeSet<u64> = generations.iter().copied().filter(|number| !held.contains(number)).collect();
-        if aside.is_empty() {
-            return Ok(aside);
+    /// Makes the snapshot that of the contents.
+    fn show_contents(&mut self) {
+        if self.snapshot.generation() != self.contents.generation {
+            self.snapshot = Arc::new(self.contents.snapshot());
         }
-        for generation in &aside {
-            self.folder.set_manifest_aside(*generation)?;
-        }
-        // A reader that saw a manifest wrote its hold before.
-        for generation in self.held_generations(now)? {
-            if aside.remove(&generation) {
-                self.folder.restore_manifest(generation)?;
-            }
-        }
-        for generation in &aside {
-            self.folder.remove_manifest(*generation)?;
-        }
-        Ok(aside)
-    }
-
-    /// Returns the generations that readers hold, and deletes the holds of processes that ended without doing so.
-    fn held_generations(&mut self, now: SystemTime) -> Result<BTreeSet<u64>> {
-        let mut held = BTreeSet::new();
-        for hold in holds::list(self.folder.path())? {
-            if hold.is_live(now) {
-                held.insert(hold.generation);
-            } else {
-                // A reader that deletes it at this moment does the same.
-                let _ = self.folder.remove(&hold.path);
-            }
-        }
-        Ok(held)
     }
 
     /// Makes the next generation of what `step` gives; none when it gives none.
     fn change<T>(&mut self, step: impl FnOnce(&Contents, &mut Folder) -> Result<(Option<Contents>, T)>) -> Result<T> {
+        self.change_until(&Cancel::new(), step)
+    }
+
+    /// [`Self::change`] that stops waiting for its turn when it is cancelled.
+    fn change_until<T>(
+        &mut self,
+        cancel: &Cancel,
+        step: impl FnOnce(&Contents, &mut Folder) -> Result<(Option<Contents>, T)>,
+    ) -> Result<T> {
+        self.folder.check()?;
+        let _turn = self.begin_turn(cancel)?;
+        let outcome = self.make_generation(step);
+        self.show_contents();
+        outcome
+    }
+
+    fn make_generation<T>(
+        &mut self,
+        step: impl FnOnce(&Contents, &mut Folder) -> Result<(Option<Contents>, T)>,
+    ) -> Result<T> {
         let generation = self.contents.generation + 1;
         self.folder.begin(generation)?;
         let (after, outcome) = step(&self.contents, &mut self.folder)?;
@@ -490,11 +503,12 @@ impl Writer {
         after.written_bytes += self.folder.segment_bytes();
         let manifest = manifest::write(&mut after, &mut self.folder)?;
         self.folder.publish(&manifest)?;
-        self.snapshot = Arc::new(after.snapshot());
+        self.written_bytes += self.folder.segment_bytes();
         self.listed.note(generation, after.files());
         self.contents = after;
         // The commit is valid; what could not be deleted now is found by the next collection.
-        let _ = self.collect_garbage();
+        let _ = self.collect_at_once();
+        self.folder_time = self.time_of_folder();
         Ok(outcome)
     }
 
@@ -522,24 +536,4 @@ impl Writer {
 fn now_secs() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     i64::try_from(now).unwrap_or(i64::MAX)
-}
-
-fn is_temporary_manifest(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with("manifest-") && name.ends_with(folder::TEMPORARY)
-}
-
-fn take_lock(root: &Path) -> Result<File> {
-    let path = root.join(folder::LOCK);
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|source| io_error("cannot open", &path, source))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(LedgerError::Locked { path: root.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(io_error("cannot lock", &path, source)),
-    }
 }

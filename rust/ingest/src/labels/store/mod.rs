@@ -6,6 +6,7 @@ mod report;
 
 use std::path::PathBuf;
 
+use headwater_ledger::Cancel;
 use headwater_ledger::labels::Claim;
 use headwater_ledger::market::CORE_SOURCE;
 use headwater_ledger::read::Labels as _;
@@ -68,6 +69,13 @@ pub fn import_labels(
             dates.apply(labels);
         }
     }
+    // What a list replaces must not change until it is imported.
+    let imported = writer.exclusively(&Cancel::new(), |writer| import_lists(writer, lists, terms))?;
+    Ok(LabelImportReport { lists: imported, left_out })
+}
+
+/// Imports lists of files as one change.
+fn import_lists(writer: &mut Writer, lists: Vec<Labels>, terms: ImportTerms) -> Result<Vec<ImportedList>, IngestError> {
     let versions = writer.import_versions();
     let mut imported = Vec::with_capacity(lists.len());
     for labels in &lists {
@@ -86,7 +94,7 @@ pub fn import_labels(
     for (list, version) in imported.iter_mut().zip(writer.import_label_lists(imports)?) {
         list.version = version;
     }
-    Ok(LabelImportReport { lists: imported, left_out })
+    Ok(imported)
 }
 
 /// Imports the core lists, each as a version of the source `core`. A list that the store has in this or in a later edition
@@ -112,9 +120,20 @@ pub fn import_labels(
 /// # Errors
 /// When memory is short or the store cannot be read or written.
 pub fn import_core_lists(writer: &mut Writer, imported_at: Timestamp) -> Result<LabelImportReport, IngestError> {
+    let lists = core_lists()?;
+    let lists = writer.exclusively(&Cancel::new(), |writer| import_editions(writer, lists, imported_at))?;
+    Ok(LabelImportReport { lists, left_out: Vec::new() })
+}
+
+/// Imports the editions of core lists that the store lacks as one change.
+fn import_editions(
+    writer: &mut Writer,
+    lists: impl IntoIterator<Item = Labels>,
+    imported_at: Timestamp,
+) -> Result<Vec<ImportedList>, IngestError> {
     let versions = writer.import_versions();
     let (mut imported, mut imports) = (Vec::new(), Vec::new());
-    for mut labels in core_lists()? {
+    for mut labels in lists {
         if labels.list == OFAC {
             LaterEdition::of_store(writer, &versions)?.inspect(|later| {
                 later.end_missing(&mut labels.claims, labels.list_date);
@@ -136,7 +155,7 @@ pub fn import_core_lists(writer: &mut Writer, imported_at: Timestamp) -> Result<
             list.version = version;
         }
     }
-    Ok(LabelImportReport { lists: imported, left_out: Vec::new() })
+    Ok(imported)
 }
 
 /// Compares an edition of a core list with the one in the store.

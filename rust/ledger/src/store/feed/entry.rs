@@ -154,6 +154,11 @@ pub(super) fn name_of(list: &FileRef) -> (String, u128) {
 pub(in crate::store) struct OpenRuns(HashMap<(String, u128), Weak<Run>>);
 
 impl OpenRuns {
+    /// The runs of a generation.
+    pub(in crate::store) fn of(feed: &FeedState) -> Self {
+        Self(feed.runs.iter().map(|run| (name_of(&run.list), Arc::downgrade(run))).collect())
+    }
+
     fn run(&mut self, run: Run) -> Arc<Run> {
         let key = name_of(&run.list);
         if let Some(open) = self.0.get(&key).and_then(Weak::upgrade) {
