@@ -8,7 +8,7 @@ use headwater_ingest::{IngestError, LoadStart, Options, Progress, ProgressState,
 use headwater_ledger::Cancel;
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, uncovered};
-use headwater_ledger::store::{CommitReport, Writer};
+use headwater_ledger::store::{CommitReport, Writer, WriterOptions};
 use headwater_types::{Chain, Timestamp};
 use serde::Serialize;
 
@@ -149,7 +149,7 @@ pub fn load_history(
     progress: &dyn HistoryProgress,
     cancel: &Cancel,
 ) -> Result<HistoryReport, NodeError> {
-    let mut writer = Writer::open_or_create(store)?;
+    let mut writer = WriterOptions::default().cancelled_by(cancel).open(store)?;
     let outcome = load_into(&mut writer, store, providers, options, progress, cancel);
     let saved = score_file::add(store, options.chain, providers, options.imported_at);
     let report = outcome?;
@@ -357,7 +357,14 @@ impl Load<'_> {
         if !pending.content.is_empty() {
             self.read(range, &pending.content, cancel)?;
         }
-        let surplus = pending.surplus(&self.writer.snapshot(), self.options.chain)?;
+        let chain = self.options.chain;
+        // In one turn: another writer may add rows in between.
+        let (report, surplus) = self.writer.exclusively(cancel, |writer| {
+            let surplus = pending.surplus(&writer.snapshot(), chain)?;
+            let mut batch = Batch::new(chain);
+            batch.claims = pending.claims(&surplus);
+            Ok::<_, NodeError>((writer.commit(batch, cancel)?, surplus))
+        })?;
         if let Some(first) = surplus.first() {
             self.notes.push(format!(
                 "the store holds rows of block {first} that its node does not have, and of {} other blocks: they came from \
@@ -365,9 +372,6 @@ impl Load<'_> {
                 surplus.len() - 1
             ));
         }
-        let mut batch = Batch::new(self.options.chain);
-        batch.claims = pending.claims(&surplus);
-        let report = self.writer.commit(batch, cancel)?;
         self.generation = Some(report.generation);
         Ok(())
     }

@@ -76,7 +76,7 @@ pub(crate) fn add(store: &Path, chain: Chain, providers: &Providers, now: Timest
         entry.millis.clone_from(&entry.card.millis);
     }
     let all: Vec<Entry> = all.into_values().collect();
-    let (file, temporary) = (store.join(NAME), store.join(format!("{NAME}.new")));
+    let (file, temporary) = (store.join(NAME), store.join(format!("{NAME}.{}", std::process::id())));
     let failed = |source| NodeError::Io { file: file.display().to_string(), source };
     let text = serde_json::to_vec(&all).map_err(|error| failed(io::Error::other(error)))?;
     fs::write(&temporary, text).map_err(failed)?;

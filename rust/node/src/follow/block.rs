@@ -24,8 +24,30 @@ pub(super) struct PreparedBlock {
     /// The hash of the block before.
     parent: Option<BlockHash>,
     pub batch: Batch,
+    /// The tables that are complete.
+    complete: Vec<CoverageTable>,
     /// True if an issuer froze or unfroze an account in it.
     pub has_freezes: bool,
+}
+
+impl PreparedBlock {
+    /// Returns the number of its transactions; rewards and the like are none.
+    pub fn transactions(&self) -> u64 {
+        self.batch.transactions.iter().filter(|facts| !facts.hash.is_made()).count() as u64
+    }
+
+    /// Returns its facts with the tables that are complete, given what the store holds.
+    pub fn with_claims(self, snapshot: &Snapshot) -> Result<Batch, NodeError> {
+        let Self { number, mut batch, complete, .. } = self;
+        let is_alone = !has_others(snapshot, number, &batch)?;
+        for table in complete {
+            let is_verified = matches!(table, CoverageTable::VerifiedTransactions | CoverageTable::VerifiedReceipts);
+            if is_alone || !is_verified {
+                batch.claims.push(Claim::Blocks { first: number, last: number, table });
+            }
+        }
+        Ok(batch)
+    }
 }
 
 impl Follower<'_> {
@@ -117,16 +139,9 @@ impl Follower<'_> {
             content.extend(traces.content);
             complete.extend(traces.complete);
         }
-        let mut batch = self.read(intake, snapshot, number, &content)?;
-        let is_alone = !has_others(snapshot, number, &batch)?;
-        for table in complete {
-            let is_verified = matches!(table, CoverageTable::VerifiedTransactions | CoverageTable::VerifiedReceipts);
-            if is_alone || !is_verified {
-                batch.claims.push(Claim::Blocks { first: number, last: number, table });
-            }
-        }
+        let batch = self.read(intake, snapshot, number, &content)?;
         let has_freezes = freezes::are_in(&batch);
-        Ok(PreparedBlock { number, hash, parent, batch, has_freezes })
+        Ok(PreparedBlock { number, hash, parent, batch, complete, has_freezes })
     }
 
     /// Reads the answers about a block as a file of them.

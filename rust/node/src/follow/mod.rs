@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use headwater_ledger::Cancel;
 use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _};
-use headwater_ledger::store::{AdvanceReport, LiveState, TailAdvance, TailPosition, Writer};
+use headwater_ledger::store::{AdvanceReport, LiveState, TailAdvance, TailPosition, Writer, WriterOptions};
 use headwater_types::{BlockHash, Chain};
 
 use self::block::PreparedBlock;
@@ -154,7 +154,7 @@ impl Follower<'_> {
     /// Loads history up to the newest final block where the store was not followed yet, and opens the store.
     fn start(&mut self) -> Result<Session, NodeError> {
         let chain = self.options.chain;
-        let writer = Writer::open_or_create(self.store)?;
+        let writer = self.writer()?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         if let Some(lowest) = writer.tail(chain).first() {
             return Session::new(self.store, writer, source_of(chain, coverage.as_ref(), lowest.number), None);
@@ -183,10 +183,15 @@ impl Follower<'_> {
                 return Err(NodeError::NoProvider { first, last, reasons, is_gap: true });
             }
         }
-        let writer = Writer::open_or_create(self.store)?;
+        let writer = self.writer()?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         let next = coverage.as_ref().and_then(last_held).map_or(from, |last| from.max(last + 1));
         Session::new(self.store, writer, source_of(chain, coverage.as_ref(), from), Some(next))
+    }
+
+    fn writer(&self) -> Result<Writer, NodeError> {
+        let options = WriterOptions::default().named(format!("headwater follow {}", self.options.chain));
+        Ok(options.cancelled_by(self.cancel).open(self.store)?)
     }
 
     /// Compares the store with the nodes, and adds what is new.
@@ -228,14 +233,16 @@ impl Follower<'_> {
         let lowest = session.writer.tail(chain).first().map_or(from_block, |block| block.number);
         let undo = u64::from(chain.undo_depth());
         let is_long = (to_block + 1).saturating_sub(lowest) >= undo + SEAL;
-        let transactions = blocks.iter().map(|block| block.batch.transactions.len() as u64).sum();
+        let transactions = blocks.iter().map(PreparedBlock::transactions).sum();
         let has_freezes = blocks.iter().any(|block| block.has_freezes);
-        let advance = TailAdvance {
-            keep_to,
-            blocks: blocks.into_iter().map(|block| block.batch).collect(),
-            seal_to: is_long.then(|| to_block - undo),
-        };
-        let AdvanceReport { mut generation, removed, sealed, .. } = session.writer.advance_tail(chain, advance)?;
+        // In one turn: another writer may add rows of these blocks in between.
+        let AdvanceReport { mut generation, removed, sealed, .. } =
+            session.writer.exclusively(self.cancel, |writer| {
+                let snapshot = writer.snapshot();
+                let batches = blocks.into_iter().map(|block| block.with_claims(&snapshot)).collect::<Result<_, _>>()?;
+                let seal_to = is_long.then(|| to_block - undo);
+                Ok::<_, NodeError>(writer.advance_tail(chain, TailAdvance { keep_to, blocks: batches, seal_to })?)
+            })?;
         if has_freezes || removed > 0 {
             generation = freezes::refresh(&mut session.writer, self.options, self.cancel)?.unwrap_or(generation);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headwater_ledger::market::{Price, PricePoint, PriceTable, core_prices};
 use headwater_ledger::read::{Assets, Generation};
-use headwater_ledger::store::Writer;
+use headwater_ledger::store::WriterOptions;
 use headwater_ledger::{Cancel, Cancelled, Store};
 use headwater_types::Timestamp;
 
@@ -158,7 +158,7 @@ pub fn fetch_prices(
     if points.is_empty() {
         journal.rewrite()?;
     } else {
-        let mut writer = Writer::open_or_create(store)?;
+        let mut writer = WriterOptions::default().cancelled_by(cancel).open(store)?;
         report.version = Some(writer.import_prices(service.name(), points)?);
         journal.rewrite()?;
         let after = writer.snapshot();
