@@ -1,7 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, Self, final
+from typing import Any, Protocol, final
 
 __all__ = [
     "Answer",
@@ -64,7 +64,7 @@ _PartProgress = Callable[[str, str, int, int], None]
 
 @final
 class NativeFollower:
-    def __new__(cls, rpc: Sequence[str], store: str | PathLike[str], options: dict[str, Any]) -> Self: ...
+    def __new__(cls, rpc: Sequence[str], store: str | PathLike[str], options: dict[str, Any]) -> NativeFollower: ...
     def next(self) -> dict[str, Any] | None: ...
     def state(self) -> str: ...
     def close(self) -> None: ...

@@ -46,8 +46,8 @@ class FollowStep:
 class Follow(Iterator[FollowStep]):
     """A running follower, as :func:`headwater.follow` starts it. An iteration over it waits for the next step.
 
-    It runs beside the program until it is closed, the last block is held, or the program ends. In a ``with`` block it is
-    closed at the end.
+    It runs beside the program until it is closed, the last block is held, or the program ends. At the end of a ``with``
+    block it is closed.
     """
 
     def __init__(self, follower: _headwater.NativeFollower) -> None:
@@ -99,8 +99,8 @@ def follow(
     Parameters
     ----------
     rpc : str or sequence of str
-        Addresses of nodes of the chain, as of :func:`headwater.ingest_rpc`. A ``ws://`` or ``wss://`` address beside them
-        announces new blocks of EVM chains at once.
+        Addresses of nodes of the chain, as of :func:`headwater.ingest_rpc`. A ``ws://`` or ``wss://`` address beside
+        them announces new blocks of EVM chains at once.
     store : path-like
         Folder of the store, which is created where it is missing. Others may read and load into it meanwhile.
     chain : str
@@ -127,7 +127,8 @@ def follow(
     InvalidInput
         When an address is not valid.
     Unavailable
-        In the iteration, when the nodes replaced blocks that cannot be taken back, or another process follows the chain.
+        In the iteration, when the nodes replaced blocks that cannot be taken back, or another process follows the
+        chain.
     StorageError
         In the iteration, when a file cannot be read or written.
 

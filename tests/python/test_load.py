@@ -157,14 +157,14 @@ def test_calls_wait_for_another_writer_of_the_store(files: list[Path], tmp_path:
     fcntl = pytest.importorskip("fcntl")
     store = tmp_path / "store"
     ledger = hw.ingest(files, store).open()
-    calls = [lambda: hw.ingest(files, store), lambda: ledger.import_prices(PRICES)]
     with (store / "writer.lock").open("r+") as lock, concurrent.futures.ThreadPoolExecutor() as pool:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        waiting = [pool.submit(call) for call in calls]
-        assert not concurrent.futures.wait(waiting, timeout=0.5).done
+        loading = pool.submit(hw.ingest, files, store)
+        importing = pool.submit(ledger.import_prices, PRICES)
+        assert not concurrent.futures.wait([loading, importing], timeout=0.5).done
         fcntl.flock(lock, fcntl.LOCK_UN)
-        _, imported = (call.result(60) for call in waiting)
-    assert imported.entries == 1
+        loading.result(60)
+        assert importing.result(60).entries == 1
 
 
 def generation(store: Path) -> int:

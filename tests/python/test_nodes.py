@@ -24,6 +24,7 @@ class Node(BaseHTTPRequestHandler):
     """Answers JSON-RPC calls about the recorded blocks."""
 
     wrong = False
+    newest_final = LAST
 
     def do_POST(self) -> None:
         """Answer a call or a batch."""
@@ -43,7 +44,8 @@ class Node(BaseHTTPRequestHandler):
         if method == "eth_chainId":
             result: Any = "0x1"
         elif method == "eth_getBlockByNumber":
-            number = LAST if params[0] in ("latest", "finalized") else int(params[0], 16)
+            tags = {"latest": LAST, "finalized": self.newest_final}
+            number = tags[params[0]] if params[0] in tags else int(params[0], 16)
             block = BLOCKS[number]["block"]
             hashes = [transaction["hash"] for transaction in block["transactions"]]
             result = block if params[1] else {**block, "transactions": hashes}
@@ -59,6 +61,12 @@ class Node(BaseHTTPRequestHandler):
             error = {"code": -32601, "message": "the method does not exist/is not available"}
             return {"jsonrpc": "2.0", "id": call["id"], "error": error}
         return {"jsonrpc": "2.0", "id": call["id"], "result": result}
+
+
+class YoungNode(Node):
+    """Calls the first blocks final alone."""
+
+    newest_final = 3
 
 
 class WrongNode(Node):
@@ -77,6 +85,12 @@ def node() -> Iterator[str]:
 def wrong_node() -> Iterator[str]:
     """The address of a node that answers wrong."""
     yield from _serve(WrongNode)
+
+
+@pytest.fixture
+def young_node() -> Iterator[str]:
+    """The address of a node whose last blocks are not final."""
+    yield from _serve(YoungNode)
 
 
 def _serve(handler: type[Node]) -> Iterator[str]:
@@ -105,6 +119,36 @@ def test_load_from_a_node_is_complete_and_repeats_nothing(node: str, tmp_path: P
     whole = [{"from_block": 0, "to_block": LAST}]
     assert held["receipts"]["ranges"] == whole
     assert (held["receipts"]["unverified"], held["traces"]["unverified"]) == ([], whole)
+
+
+def test_blocks_that_are_not_final_are_followed(young_node: str, node: str, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with hw.follow(young_node, store, chain="ethereum", from_block=0, until_block=LAST, poll=0.05) as steps:
+        done = list(steps)
+        assert "following" in steps.state
+        assert "following" in repr(steps)
+    assert [step.removed for step in done] == [0] * len(done)
+    assert (done[0].from_block, done[-1].to_block) == (4, LAST)
+    whole = hw.ingest_rpc(node, tmp_path / "whole", chain="ethereum").open()
+    followed = hw.open(store)
+    held = {row["kind"]: row["ranges"] for row in _chain(followed)["held"]}
+    assert held == {row["kind"]: row["ranges"] for row in _chain(whole)["held"]}
+    for account in HISTORY["received"]:
+        one, other = (ledger.wallet(account, chain="ethereum").to_dict() for ledger in (followed, whole))
+        assert one == other
+    # Nothing is left to do, and the end is held.
+    assert list(hw.follow(young_node, store, chain="ethereum", until_block=LAST)) == []
+
+
+def test_follower_that_is_closed_ends(young_node: str, tmp_path: Path) -> None:
+    steps = hw.follow(young_node, tmp_path / "store", chain="ethereum", from_block=0, poll=0.05)
+    assert next(steps).from_block == 4
+    with pytest.raises(hw.Unavailable, match="another process follows ethereum"):
+        next(hw.follow(young_node, tmp_path / "store", chain="ethereum"))
+    steps.close()
+    assert list(steps) == []
+    with pytest.raises(hw.InvalidInput, match="WebSocket interfaces are used of EVM nodes only"):
+        next(hw.follow(["http://127.0.0.1:1", "ws://127.0.0.1:1"], tmp_path / "btc", chain="bitcoin"))
 
 
 def test_gap_is_filled_and_warned_of_until_then(node: str, tmp_path: Path) -> None:

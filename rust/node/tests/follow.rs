@@ -133,16 +133,31 @@ fn check_feed(store: &Path, chain: &SimulatedChain) {
     assert_eq!(held, expected);
 }
 
-/// Follows a chain through changes, failures and stops that a seed decides, and compares the outcome with the last chain.
-/// Returns how many blocks were taken back.
-fn follow_through(folder: &Path, seed: u64) -> u64 {
+/// What followers went through.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trials {
+    /// Blocks that were taken back.
+    removed: u64,
+    /// Answers with a change.
+    lies: u64,
+}
+
+impl Trials {
+    const fn and(self, other: Self) -> Self {
+        Self { removed: self.removed + other.removed, lies: self.lies + other.lies }
+    }
+}
+
+/// Follows a chain through changes, failures, wrong answers and stops that a seed decides, and compares the outcome with the
+/// last chain.
+fn follow_through(folder: &Path, seed: u64) -> Trials {
     let mut draws = Draws::new(seed);
     let mut chain = SimulatedChain::new(FINALITY);
     let begun = draws.below(15);
     chain.grow(begun, &mut draws);
-    let weather = Weather { growth: 80, replacement: 60, deep: 20, failure: 50, stale: 30, stop: 10 };
+    let weather = Weather { growth: 80, replacement: 60, deep: 20, failure: 50, stale: 30, lie: 40, stop: 10 };
     let changes = 10 + draws.below(20);
-    let scene = Arc::new(Mutex::new(Scene { chain, draws, weather, changes, cancel: Cancel::new() }));
+    let scene = Arc::new(Mutex::new(Scene { chain, draws, weather, changes, cancel: Cancel::new(), lies: 0 }));
     let node = node(&scene);
     let store = folder.join("store");
     let mut removed = 0;
@@ -177,44 +192,45 @@ fn follow_through(folder: &Path, seed: u64) -> u64 {
     assert_eq!(contents(&store), contents(&folder.join("files")), "seed {seed}");
     assert_eq!(digest(&store), expected, "seed {seed}");
     check_feed(&store, &chain);
-    removed
+    let lies = locked(&scene).lies;
+    Trials { removed, lies }
 }
 
-/// Follows through so many seeds, on all cores. Returns how many blocks were taken back.
-fn follow_seeds(seeds: u64) -> u64 {
+/// Follows through so many seeds, on all cores.
+fn follow_seeds(seeds: u64) -> Trials {
     let next = std::sync::atomic::AtomicU64::new(0);
     let work = || {
-        let mut removed = 0;
+        let mut trials = Trials::default();
         loop {
             let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             if seed >= seeds {
-                return removed;
+                return trials;
             }
             // Memory, where there is a folder in it: a thousand stores are synced to the disk otherwise.
             let memory = Path::new("/dev/shm");
             let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-            removed += follow_through(folder.unwrap().path(), seed);
+            trials = trials.and(follow_through(folder.unwrap().path(), seed));
         }
     };
     thread::scope(|scope| {
         let cores = thread::available_parallelism().map_or(2, usize::from);
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        workers.into_iter().map(|worker| worker.join().unwrap()).fold(Trials::default(), Trials::and)
     })
 }
 
 #[test]
 fn store_equals_the_last_chain_after_reorgs_and_stops() {
-    let removed = follow_seeds(200);
-    assert!(removed > 200, "{removed} blocks were taken back");
+    let trials = follow_seeds(200);
+    assert!(trials.removed > 200 && trials.lies > 200, "{trials:?}");
 }
 
 #[test]
 #[ignore = "ten thousand seeds take an hour: part of `make test-full`"]
 fn full_run_store_equals_the_last_chain_of_ten_thousand_seeds() {
     let began = Instant::now();
-    let removed = follow_seeds(10_000);
-    println!("10000 seeds, {removed} blocks taken back, {:.0} s", began.elapsed().as_secs_f64());
+    let trials = follow_seeds(10_000);
+    println!("10000 seeds, {trials:?}, {:.0} s", began.elapsed().as_secs_f64());
 }
 
 #[test]

@@ -211,6 +211,8 @@ pub(crate) struct Weather {
     pub failure: u64,
     /// The newest block is an old one.
     pub stale: u64,
+    /// A part of an answer is changed or missing.
+    pub lie: u64,
     /// The caller is stopped.
     pub stop: u64,
 }
@@ -224,6 +226,37 @@ pub(crate) struct Scene {
     pub changes: u64,
     /// Stops the caller.
     pub cancel: Cancel,
+    /// Answers that were changed.
+    pub lies: u64,
+}
+
+/// Changes one digit of an answer, or leaves a part of it out.
+fn falsify(answer: &mut Value, draws: &mut Draws) {
+    let place = |count: usize, draws: &mut Draws| usize::try_from(draws.below(count as u64)).unwrap();
+    match answer {
+        Value::Object(fields) if !fields.is_empty() => {
+            let name = fields.keys().nth(place(fields.len(), draws)).unwrap().clone();
+            if draws.happens(100) {
+                fields.remove(&name);
+            } else {
+                falsify(&mut fields[&name], draws);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let at = place(items.len(), draws);
+            if draws.happens(300) {
+                items.remove(at);
+            } else {
+                falsify(&mut items[at], draws);
+            }
+        }
+        Value::String(text) if text.len() > 2 => {
+            let at = 2 + place(text.len() - 2, draws);
+            let digit = if text.as_bytes()[at] == b'1' { "2" } else { "1" };
+            text.replace_range(at..=at, digit);
+        }
+        other => *other = json!("0x7"),
+    }
 }
 
 /// Starts a node over a scene.
@@ -243,7 +276,7 @@ impl Scene {
     /// A chain to which nothing happens.
     pub fn calm(chain: SimulatedChain) -> Arc<Mutex<Self>> {
         let (draws, weather) = (Draws::new(1), Weather::default());
-        Arc::new(Mutex::new(Self { chain, draws, weather, changes: 0, cancel: Cancel::new() }))
+        Arc::new(Mutex::new(Self { chain, draws, weather, changes: 0, cancel: Cancel::new(), lies: 0 }))
     }
 
     /// Lets happen what happens between two calls.
@@ -282,6 +315,15 @@ impl Scene {
     }
 
     fn answer(&mut self, method: &str, params: &Value) -> Result<Value, RpcError> {
+        let mut answer = self.right_answer(method, params)?;
+        if self.changes > 0 && method != "eth_chainId" && self.draws.happens(self.weather.lie) {
+            falsify(&mut answer, &mut self.draws);
+            self.lies += 1;
+        }
+        Ok(answer)
+    }
+
+    fn right_answer(&mut self, method: &str, params: &Value) -> Result<Value, RpcError> {
         self.pass();
         if self.changes > 0 && self.draws.happens(self.weather.failure) {
             return Err((-32000, "header not found"));

@@ -20,7 +20,7 @@ use crate::spool::remove;
 pub(super) struct PreparedBlock {
     pub number: u64,
     /// Its hash.
-    hash: Option<BlockHash>,
+    pub hash: Option<BlockHash>,
     /// The hash of the block before.
     parent: Option<BlockHash>,
     pub batch: Batch,

@@ -51,6 +51,13 @@ impl Branch<'_> {
         }
     }
 
+    /// Returns whether the tail has a block.
+    pub fn has(&self, number: u64, hash: Option<BlockHash>) -> bool {
+        self.tail
+            .binary_search_by_key(&number, |block| block.number)
+            .is_ok_and(|place| Some(self.tail[place].hash) == hash)
+    }
+
     /// Returns the hash of a block of the store; `None` only of the block below the tail, where it is unknown.
     fn hash_of(&self, number: u64) -> Option<BlockHash> {
         let place = self.tail.binary_search_by_key(&number, |block| block.number);

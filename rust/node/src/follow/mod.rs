@@ -198,7 +198,8 @@ impl Follower<'_> {
     fn look(&mut self, session: &mut Session) -> Result<Look, NodeError> {
         let began = Instant::now();
         self.providers.forgive(self.options.retry);
-        let heads = self.heads(&*session.intake.source)?;
+        let source = &*session.intake.source;
+        let heads = self.heads(source)?;
         let until = self.options.until.unwrap_or(u64::MAX);
         let (tail, below) = session.window(self.options.chain)?;
         let newest = tail.last().map_or(below.0, |block| block.number);
@@ -207,16 +208,35 @@ impl Follower<'_> {
             return Ok(Look::Idle);
         }
         let branch = Branch { tail: &tail, below };
-        let (fork, hash) = branch.fork(heads.newest, &|numbers| self.hashes(&*session.intake.source, numbers))?;
+        let (fork, hash) = match branch.fork(heads.newest, &|numbers| self.hashes(source, numbers)) {
+            Err(error @ NodeError::DeepReorg { .. }) => {
+                return Err(self.checked_reorg(&session.intake, below).unwrap_or(error));
+            }
+            found => found?,
+        };
         let last = heads.newest.min(until).min(fork + STEP);
         self.status.set_heads(LiveState::Following, heads, self.progress)?;
         if last <= fork {
             return Ok(Look::Idle);
         }
-        let blocks = self.prepare(&session.intake, &session.writer.snapshot(), (fork + 1, last), hash)?;
-        self.advance(session, (fork < newest && !tail.is_empty()).then_some(fork), blocks, began)?;
+        let mut blocks = self.prepare(&session.intake, &session.writer.snapshot(), (fork + 1, last), hash)?;
+        // What was said to be replaced and is the same was not replaced: hashes are verified now.
+        let same = blocks.iter().take_while(|block| branch.has(block.number, block.hash)).count();
+        blocks.drain(..same);
+        let Some(first) = blocks.first() else { return Err(NodeError::Moved { block: fork + 1 }) };
+        let keep_to = (first.number <= newest && !tail.is_empty()).then(|| first.number - 1);
+        self.advance(session, keep_to, blocks, began)?;
         self.status.set_heads(LiveState::Following, heads, self.progress)?;
         Ok(Look::Advanced)
+    }
+
+    /// Fetches the block below the tail, which the nodes say they replaced. Returns an error that passes if they did not.
+    fn checked_reorg(&self, intake: &Intake, (block, held): (u64, Option<BlockHash>)) -> Option<NodeError> {
+        let fetch = |provider: &_| intake.source.fetch(provider, (block, block), self.cancel);
+        match self.providers.ask((block, block), fetch) {
+            Ok(fetched) => (fetched.hashes.first().copied() == held).then_some(NodeError::Moved { block }),
+            Err(error) => Some(error),
+        }
     }
 
     /// Adds verified blocks, in place of those above `keep_to`.
@@ -268,8 +288,10 @@ impl Follower<'_> {
     }
 
     fn is_done(&self, writer: &Writer) -> bool {
-        let tail = writer.tail(self.options.chain);
-        self.options.until.is_some_and(|until| tail.last().is_some_and(|block| block.number >= until))
+        let chain = self.options.chain;
+        let newest = writer.tail(chain).last().map(|block| block.number);
+        let newest = newest.or_else(|| last_held(writer.snapshot().coverage().get(&chain)?));
+        self.options.until.is_some_and(|until| newest.is_some_and(|newest| newest >= until))
     }
 }
 
