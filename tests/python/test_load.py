@@ -161,7 +161,9 @@ def test_calls_wait_for_another_writer_of_the_store(files: list[Path], tmp_path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         loading = pool.submit(hw.ingest, files, store)
         importing = pool.submit(ledger.import_prices, PRICES)
-        assert not concurrent.futures.wait([loading, importing], timeout=0.5).done
+        time.sleep(0.5)
+        assert not loading.done()
+        assert not importing.done()
         fcntl.flock(lock, fcntl.LOCK_UN)
         loading.result(60)
         assert importing.result(60).entries == 1
