@@ -54,6 +54,19 @@ pub enum LiveState {
     },
 }
 
+impl LiveState {
+    /// Returns its name, as files and figures have it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::CatchingUp => "catching_up",
+            Self::Following => "following",
+            Self::Waiting { .. } => "waiting",
+            Self::Halted { .. } => "halted",
+        }
+    }
+}
+
 impl LiveStatus {
     /// Reads the status of the follower of a chain; `None` where none ever ran.
     ///
@@ -108,6 +121,12 @@ impl LiveStatus {
         fs::create_dir_all(store.join(LIVE)).map_err(failed)?;
         fs::write(&temporary, bytes).map_err(failed)?;
         fs::rename(&temporary, &path).map_err(failed)
+    }
+
+    /// Returns whether the chain is halted. It stays so after the end of its follower, until one continues.
+    #[must_use]
+    pub const fn is_halted(&self) -> bool {
+        matches!(self.state, LiveState::Halted { .. })
     }
 
     /// Returns whether the follower runs: it wrote its status a short time ago. `now_ms` is in milliseconds since the epoch.

@@ -58,7 +58,12 @@ pub(super) fn run(
     if arguments.listen.is_none_or(|listen| listen.ip().is_loopback()) {
         settings.push("auth.required=false".to_owned());
     }
-    let served = serve::Arguments { listen: arguments.listen, admin_listen: Some(AdminListen::Off), settings };
+    let served = serve::Arguments {
+        listen: arguments.listen,
+        admin_listen: Some(AdminListen::Off),
+        follow: Vec::new(),
+        settings,
+    };
     let greeting = Greeting { value: &|url| value(Some(url)), lines: &|url| words(Some(url)) };
     serve::run(&options, endpoints, &served, (output, Some(&greeting)))
 }

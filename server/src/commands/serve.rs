@@ -1,5 +1,6 @@
 //! `headwater serve`.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::Store;
 use headwater_state::{BootReport, Home, State, StateLocation};
+use headwater_types::Chain;
 use tracing_subscriber::EnvFilter;
 
 use super::claim_provider::{provider, with_provider};
@@ -20,6 +22,7 @@ use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, authorities};
 use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
+use crate::live::{NodeList, log_changes, parse_follow};
 use crate::service::{Service, serve_on};
 
 /// Arguments of `serve`.
@@ -31,6 +34,10 @@ pub(super) struct Arguments {
     /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
     pub admin_listen: Option<AdminListen>,
+    /// Follow the nodes of a chain into the store, such as ethereum=http://127.0.0.1:8545; further nodes stand behind commas.
+    /// May be given more than once.
+    #[arg(long, value_name = "CHAIN=URL")]
+    pub follow: Vec<String>,
     /// One setting, such as auth.required=false; takes precedence over file and environment. May be given more than once.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
@@ -161,10 +168,14 @@ async fn listen(
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = EventTasks::start(service.events(), own);
+    let followers_log = gateway.ledgers().folder().map(|store| tokio::spawn(log_changes(store.to_owned())));
     let served = serve_on(listener_config, listener, service, stop, config.drain).await;
     events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;
+    }
+    if let Some(log) = followers_log {
+        log.abort();
     }
     served?;
     if let Err(error) = gateway.state().flush().await {
@@ -263,6 +274,16 @@ fn configuration(options: &GlobalOptions, arguments: &Arguments) -> Result<Confi
     if let Some(listen) = arguments.admin_listen {
         config.admin_listen = listen;
     }
+    // Flags take the place of the configured nodes of their chains.
+    let mut follow: BTreeMap<Chain, NodeList> = BTreeMap::new();
+    for text in &arguments.follow {
+        let (chain, nodes) = parse_follow(text).map_err(Failure::usage)?;
+        match follow.get_mut(&chain) {
+            Some(known) => known.extend(&nodes),
+            None => _ = follow.insert(chain, nodes),
+        }
+    }
+    config.follow.extend(follow);
     Ok(config)
 }
 
