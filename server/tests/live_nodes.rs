@@ -33,7 +33,7 @@ fn append(writer: &mut Writer, number: u64, fork: u8, parent_fork: u8) {
 
 /// The status of a follower, written so many seconds after a time.
 fn status(state: LiveState, head_block: u64, written_ms: u64) -> LiveStatus {
-    LiveStatus { chain: ETH, state, head_block, head_time: None, final_block: 4, written_ms }
+    LiveStatus { chain: ETH, state, head_block, final_block: 4, written_ms }
 }
 
 fn now() -> u64 {

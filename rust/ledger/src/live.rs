@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{LedgerError, Result};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use headwater_cli::interrupt::{outlive_hangups, stop_signal};
 use headwater_cli::output::Output;
 use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
-use headwater_ledger::Store;
+use headwater_ledger::store::Writer;
+use headwater_ledger::{LedgerError, Store};
 use headwater_state::{BootReport, Home, State, StateLocation};
 use headwater_types::Chain;
 use tracing_subscriber::EnvFilter;
@@ -22,7 +24,7 @@ use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, authorities};
 use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
-use crate::live::{NodeList, log_changes, parse_follow};
+use crate::live::{Followers, NodeList, follow_nodes, log_changes, parse_follow};
 use crate::service::{Service, serve_on};
 
 /// Arguments of `serve`.
@@ -81,7 +83,7 @@ pub(super) fn run(
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
     let intelligence = with_provider(intelligence(&config.for_commands())?, provider(&config)?, runtime.handle());
-    let ledgers = Arc::new(Store::open(&store)?);
+    let ledgers = Arc::new(open_store(&store, !config.follow.is_empty())?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
     let state = State::start(&home, config.options, Box::new(|| std::process::abort()))?;
@@ -106,6 +108,17 @@ pub(super) fn run(
         tracing::warn!("a request was still under way at the end of the drain");
     }
     served
+}
+
+/// Opens a store; an empty one is made where there is none and nodes are followed into it.
+fn open_store(path: &Path, is_followed: bool) -> Result<Store, LedgerError> {
+    match Store::open(path) {
+        Err(LedgerError::NoStore { .. }) if is_followed => {
+            drop(Writer::open_or_create(path)?);
+            Store::open(path)
+        }
+        opened => opened,
+    }
 }
 
 /// Returns whether the files that the settings name can be served with.
@@ -169,7 +182,24 @@ async fn listen(
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = EventTasks::start(service.events(), own);
     let followers_log = gateway.ledgers().folder().map(|store| tokio::spawn(log_changes(store.to_owned())));
+    let followers = match gateway.ledgers().folder() {
+        Some(store) if !config.follow.is_empty() => {
+            Some(Followers::start(store, &config.follow, &follow_nodes(store.to_owned()))?)
+        }
+        _ => None,
+    };
+    let following = followers.as_ref().map(Followers::canceller);
+    let stop = async {
+        stop.await;
+        // At the beginning of the drain, so that both end together.
+        following.iter().for_each(|following| following.cancel());
+    };
     let served = serve_on(listener_config, listener, service, stop, config.drain).await;
+    if let Some(followers) = followers
+        && tokio::task::spawn_blocking(|| followers.stop()).await.is_err()
+    {
+        tracing::warn!("the end of the followers panicked");
+    }
     events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;

@@ -42,6 +42,8 @@ impl Default for Waits {
 pub(crate) enum FollowEnd {
     /// The node contradicts blocks that cannot be taken back.
     Halted(String),
+    /// Another process follows the chain, and writes its status.
+    Elsewhere(String),
     /// Anything that may pass.
     Failed(String),
 }
@@ -57,8 +59,8 @@ pub(crate) struct Followers {
 
 impl Followers {
     /// Starts one for each chain.
-    pub fn start(store: &Path, nodes: &BTreeMap<Chain, NodeList>, follow: Arc<Follow>) -> std::io::Result<Self> {
-        Self::with_waits(store, nodes, &follow, Waits::default())
+    pub fn start(store: &Path, nodes: &BTreeMap<Chain, NodeList>, follow: &Arc<Follow>) -> std::io::Result<Self> {
+        Self::with_waits(store, nodes, follow, Waits::default())
     }
 
     fn with_waits(
@@ -133,6 +135,10 @@ impl Supervisor {
             };
             match end {
                 FollowEnd::Halted(reason) => self.wait(&LiveState::Halted { reason }, self.waits.halted),
+                FollowEnd::Elsewhere(reason) => {
+                    tracing::warn!("{reason}");
+                    self.sleep(self.waits.halted);
+                }
                 FollowEnd::Failed(reason) => {
                     if began.elapsed() >= self.waits.longest {
                         wait = self.waits.first;
@@ -146,6 +152,13 @@ impl Supervisor {
 
     fn is_cancelled(&self) -> bool {
         self.cancel.check().is_err()
+    }
+
+    fn sleep(&self, pause: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < pause && !self.is_cancelled() {
+            thread::sleep(LOOK.min(pause));
+        }
     }
 
     /// Waits, with a status that says why.
@@ -202,7 +215,7 @@ mod tests {
     }
 
     fn status(chain: Chain, state: LiveState) -> LiveStatus {
-        LiveStatus { chain, state, head_block: 9, head_time: None, final_block: 5, written_ms: 1 }
+        LiveStatus { chain, state, head_block: 9, final_block: 5, written_ms: 1 }
     }
 
     #[test]
@@ -248,7 +261,7 @@ mod tests {
         let store = tempfile::tempdir().unwrap();
         let nodes = [parse_follow("bsc=http://127.0.0.1:1").unwrap()].into();
         let follow: Arc<Follow> = Arc::new(|_, _: &NodeList, _: &Cancel| Err(FollowEnd::Halted("no".to_owned())));
-        let followers = Followers::start(store.path(), &nodes, follow).unwrap();
+        let followers = Followers::start(store.path(), &nodes, &follow).unwrap();
         thread::sleep(Duration::from_millis(20));
         let began = Instant::now();
         followers.stop();
