@@ -11,7 +11,7 @@ use headwater_testkit::{Chainlet, followed};
 use headwater_types::{Chain, Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Process, run, within};
+use crate::support::{Client, Process, own_port, run, within};
 
 const ETH: Chain = Chain::ETHEREUM;
 /// The time of block 6 of a chainlet.
@@ -216,4 +216,29 @@ fn doctor_reports_a_follower_that_halted_or_stopped() {
     let lag = i64::try_from(written / 1000).unwrap() - Timestamp::new(SIX).secs();
     let expected = format!("ethereum: catching up at block 9 of the node, the newest held one is {lag} s old");
     assert_eq!((level.as_str(), what), ("good", expected));
+}
+
+#[test]
+fn serve_follows_a_node_that_does_not_answer_and_stops() {
+    let place = tempfile::tempdir().unwrap();
+    let (path, log) = (place.path().join("new"), place.path().join("log"));
+    // Nothing listens there.
+    let node = format!("ethereum=http://me:canary@127.0.0.1:{}/canary", own_port());
+    let mut server = Process::with_log(&path, &["--follow", &node], Stdio::from(File::create(&log).unwrap()));
+    let logged = || std::fs::read_to_string(&log).unwrap();
+    within(Duration::from_secs(10), "the reason is logged", || {
+        logged().contains("ethereum: waiting for its nodes: no provider")
+    });
+    let state = LiveStatus::read(&path, ETH).unwrap().unwrap();
+    assert!(matches!(state.state, LiveState::Waiting { .. }) && state.head().is_none(), "{state:?}");
+    assert_eq!(server.client().unwrap().send("GET", "/readyz", &[], b"").unwrap().status, 200);
+    let began = Instant::now();
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(logged().contains("ethereum: following http://127.0.0.1:") && !logged().contains("canary"), "{}", logged());
+    let wrong = run(&["serve", "--store", path.to_str().unwrap(), "--follow", "ethereum=canary"]);
+    let error = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert_eq!(wrong.status.code(), Some(2), "{error}");
+    assert!(error.contains("--follow ethereum: expected addresses of nodes") && !error.contains("canary"), "{error}");
 }

@@ -123,6 +123,12 @@ impl LiveStatus {
         fs::rename(&temporary, &path).map_err(failed)
     }
 
+    /// Returns the newest block of the node; `None` before its first answer.
+    #[must_use]
+    pub const fn head(&self) -> Option<u64> {
+        if self.head_block == 0 && !matches!(self.state, LiveState::Following) { None } else { Some(self.head_block) }
+    }
+
     /// Returns whether the chain is halted. It stays so after the end of its follower, until one continues.
     #[must_use]
     pub const fn is_halted(&self) -> bool {

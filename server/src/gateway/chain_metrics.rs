@@ -124,13 +124,13 @@ impl ChainMetrics {
             let labels = OfChain::new(status.chain);
             let held = ledger.coverage().get(&status.chain).and_then(|coverage| coverage.last_block);
             let is_live = status.is_live(u64::try_from(now_ms).unwrap_or(0));
-            if is_live {
-                self.head.get_or_create(&labels).set(gauge(status.head_block));
-            } else {
-                self.head.remove(&labels);
+            let head = status.head().filter(|_| is_live);
+            match head {
+                Some(head) => _ = self.head.get_or_create(&labels).set(gauge(head)),
+                None => _ = self.head.remove(&labels),
             }
-            match held.filter(|_| is_live) {
-                Some(held) => _ = self.behind.get_or_create(&labels).set(gauge(status.head_block.saturating_sub(held))),
+            match head.zip(held) {
+                Some((head, held)) => _ = self.behind.get_or_create(&labels).set(gauge(head.saturating_sub(held))),
                 None => _ = self.behind.remove(&labels),
             }
             let current = if is_live || status.is_halted() { status.state.name() } else { STOPPED };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use headwater_ledger::store::LiveStatus;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
@@ -168,7 +169,7 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> Result<C
         indexed_to_block: coverage.and_then(|coverage| coverage.last_block),
         indexed_to_ts: newest.map(Time::from),
         held: coverage.map(|coverage| held_blocks(chain, coverage)).unwrap_or_default(),
-        head_block: live.as_ref().map(|status| status.head_block),
+        head_block: live.as_ref().and_then(LiveStatus::head),
         lag_seconds: live.zip(newest).map(|(status, newest)| status.lag_secs(newest)),
         finality_depth: chain.finality_depth(),
         endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint))).collect(),
