@@ -124,8 +124,14 @@ impl Listener {
     }
 
     fn hear(&mut self, count: usize) {
+        // Shorter than the pause between two pings.
+        self.socket.stream().set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         while self.events.len() < count {
-            let message = self.socket.hear().unwrap();
+            let message = self.socket.hear().unwrap_or_else(|code| {
+                let data = |event: &Value| format!("{} {}", event["type"], event["data"]);
+                let heard: Vec<String> = self.events.iter().map(data).collect();
+                panic!("{code}: {} of {count} events came:\n{}", heard.len(), heard.join("\n"))
+            });
             assert_ne!(message["type"], "error", "{message}");
             if message["type"] == "event" {
                 self.events.push(message["event"].clone());

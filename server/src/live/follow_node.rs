@@ -27,7 +27,8 @@ pub(crate) fn follow_nodes(store: PathBuf) -> Arc<Follow> {
 
 /// A follower waits by itself for what passes; what remains has to be acted on.
 fn end_of(error: &NodeError) -> FollowEnd {
-    let reason = causes(error);
+    // In one line: an error may list the answers of several nodes.
+    let reason = causes(error).split_whitespace().collect::<Vec<_>>().join(" ");
     match error {
         NodeError::FollowedAlready { .. } => FollowEnd::Elsewhere(reason),
         NodeError::Io { .. } => FollowEnd::Failed(reason),
