@@ -200,7 +200,7 @@ fn live_events_are_sent_once_and_retracted_across_a_kill() {
         [("above", false), ("below", false), ("below", true)].map(|(way, gone)| [json!(way), json!(gone)]);
     assert_eq!(seen, [above, below.clone(), back.clone(), below, back]);
     let seen = listener.told("label_change", ["added", "removed"]);
-    let (frozen, released) = ([json!(["frozen"]), json!([])], [json!([]), json!(["frozen"])]);
+    let (frozen, released) = ([json!(["issuer_frozen"]), json!([])], [json!([]), json!(["issuer_frozen"])]);
     assert_eq!(seen, [frozen.clone(), released.clone(), frozen, released]);
     let levels: Vec<_> = listener.told("risk_alert", ["risk_level", "gate_reason"]);
     assert_eq!(levels.len(), 4, "{levels:?}");

@@ -100,7 +100,7 @@ impl Demo {
         let wanted = json!({"action": "subscribe", "id": "1", "event_type": "large_transfer", "filters": {"min_amount_usd": 1000}});
         format!(
             "live  a block every 5 s; its events: python3 -c \"from websockets.sync.client import connect; \
-             s = connect('{address}', additional_headers={{'X-API-Key': '{key}'}}); s.send('''{}'''); [print(m) for m in s]\" \
+             s = connect('{address}', additional_headers={{'X-API-Key': '{key}'}}).__enter__(); s.send('''{}'''); [print(m) for m in s]\" \
              (after pip install websockets)",
             wanted.to_string().replace('"', "\\\"")
         )
