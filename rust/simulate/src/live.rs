@@ -114,8 +114,8 @@ impl LiveBlocks {
         take_back(&mut Writer::open_or_create(&self.store)?)
     }
 
-    /// Makes the payments of a block. Each is at most two hundredths of what the payer had at the end of the economy, shared among
-    /// all blocks that a store is given, so that nobody spends what they do not have.
+    /// Makes the payments of a block. Each is at most two hundredths of what the payer has left, so that nobody spends what they
+    /// do not have.
     fn payments(&mut self, block: &BlockFacts, made: u64) -> Vec<TransactionFacts> {
         if self.accounts.len() < 2 {
             return Vec::new();

@@ -56,7 +56,7 @@ impl fmt::Debug for NodeList {
     }
 }
 
-/// Returns the address of a WebSocket as that of the web server that it begins at.
+/// Returns the address of a `WebSocket` as that of the web server that it begins at.
 fn web_address(address: &str) -> Zeroizing<String> {
     Zeroizing::new(match address.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("ws") => format!("http://{rest}"),
