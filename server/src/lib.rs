@@ -4,6 +4,7 @@
 //! * [`routes`]: one handler per endpoint, with its part of the `OpenAPI` description.
 //! * [`admin`]: the back office over HTTP, on a listener of its own.
 //! * [`events`]: webhooks and the stream.
+//! * [`live`]: followers of live nodes.
 //! * [`provider`]: further claims about addresses, asked of somebody else.
 //! * [`service`]: gateway, events and routes together, on a listener.
 //! * [`config`]: defaults, file, environment, flags.
@@ -17,6 +18,7 @@ pub mod commands;
 pub mod config;
 pub mod events;
 pub mod gateway;
+pub mod live;
 pub mod provider;
 pub mod routes;
 pub mod service;

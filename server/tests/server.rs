@@ -30,6 +30,8 @@ mod idempotency;
 mod ingest_crash;
 mod label_commands;
 mod limits;
+mod live_events;
+mod live_nodes;
 mod matrix;
 mod memory;
 mod metering;

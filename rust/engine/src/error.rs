@@ -120,7 +120,8 @@ pub struct Details {
     /// `unsupported_chain`, `chain_not_held`, `invalid_address`, `invalid_contract`, `unknown_contract`, `invalid_hash`,
     /// `empty_list`, `too_many_items`, `limit_out_of_range`, `page_window`, `time_range`, `milliseconds`, `unknown_symbol`,
     /// `prefix_too_short`, `ambiguous_chain`, `invalid_json`, `unknown_field`, `network_mismatch`, `cursor_expired`,
-    /// `query_too_large`; of a 409: `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`.
+    /// `query_too_large`; of a 409: `idempotency_mismatch`; of a 429: `rate_limited`, `concurrency`, `overloaded`;
+    /// of a 503: `draining`, `halted`, `lagging`, `storage_failed`.
     #[schema(pattern = "^[a-z0-9_]+$", example = "invalid_address")]
     pub reason: String,
     /// JSON path of the field.

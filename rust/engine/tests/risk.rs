@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headwater_engine::{Classifier, Classifiers, Intelligence, QueryEngine, Reason};
 use headwater_ledger::labels::{Claim, Code, Level, Scope};
-use headwater_ledger::store::{LabelImport, MemoryStore, Segmentation, Split, in_memory};
+use headwater_ledger::store::{LabelImport, MemoryStore, MissingClaims, Segmentation, ShrinkPolicy, Split, in_memory};
 use headwater_testkit::{Chainlet, followed, label_import};
 use headwater_types::{Address, Chain};
 use serde_json::{Value, json};
@@ -253,6 +253,27 @@ fn alerts_tell_of_levels_and_gates_that_change() {
     let fields =
         ["blockchain", "address", "assessment", "composite_score", "previous_score", "risk_level", "gate_reason"];
     assert_eq!(data.keys().map(String::as_str).collect::<Vec<_>>(), fields);
+}
+
+#[test]
+fn alert_is_taken_back_with_a_freeze_that_its_list_forgets() {
+    let mut store = store();
+    let frozen = headwater_testkit::address(Chain::ETHEREUM, 2);
+    let block = Chainlet::ethereum().at_block(5).transfer(1, 2, 100_000_000_000_000_000);
+    store.append_tail_block(followed(block.batch(), 1, 1)).unwrap();
+    let freeze = claim(frozen, Code::IssuerFrozen, Level::IssuerFreeze, "tether");
+    // The block of the freeze is taken back, and comes again.
+    for claims in [vec![freeze.clone()], vec![], vec![freeze]] {
+        let import = label_import("freezes", claims, 2_000_000_000);
+        let (vanished, shrinking) = (MissingClaims::Forgotten, ShrinkPolicy::Accepted);
+        store.import_labels(LabelImport { vanished, shrinking, ..import }).unwrap();
+    }
+    let store = feeds::shared(store);
+    let subscription = watch("risk_alert", json!({"addresses": [number(2)]}));
+    let events = feeds::events_from(&store, &subscription, 0);
+    let levels = feeds::fields(&events, "risk_level");
+    assert_eq!(levels.len(), 3, "{levels:?}");
+    assert!(levels[0] == levels[2] && levels[0] != levels[1], "{levels:?}");
 }
 
 #[test]

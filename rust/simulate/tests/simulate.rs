@@ -6,6 +6,7 @@ mod bridge_legs;
 mod bridges;
 mod invariants;
 mod labels;
+mod live;
 mod planted;
 mod store;
 

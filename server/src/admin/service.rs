@@ -20,9 +20,7 @@ pub(super) async fn healthz() -> Response {
 pub(super) async fn readyz(State(shared): State<AdminState>) -> Response {
     match shared.gateway.ready().await {
         Ok(()) => Json(json!({"status": "ready"})).into_response(),
-        Err(why) => Problem::new(Status::ServiceUnavailable, "the service takes no traffic now")
-            .because(why.reason())
-            .response(),
+        Err(why) => why.problem().response(),
     }
 }
 

@@ -2,17 +2,28 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use headwater_cli::Failure;
 use headwater_cli::demo::{CommandLine, Demo, Service, place_in};
 use headwater_cli::output::Output;
 use headwater_engine::Endpoint;
-use headwater_state::Home;
+use headwater_ledger::Cancel;
+use headwater_simulate::LiveBlocks;
+use headwater_state::{ErrorThrottle, Home};
 use serde_json::json;
 
 use super::GlobalOptions;
 use super::serve::{self, Greeting};
 use crate::config::AdminListen;
+
+/// The time between two simulated blocks.
+const BLOCK_TIME: Duration = Duration::from_secs(5);
+/// The most simulated blocks of one run, about an hour of them: all are in memory until they are taken back.
+const MAX_BLOCKS: u64 = 720;
+/// The interval at which their thread looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
@@ -58,9 +69,68 @@ pub(super) fn run(
     if arguments.listen.is_none_or(|listen| listen.ip().is_loopback()) {
         settings.push("auth.required=false".to_owned());
     }
-    let served = serve::Arguments { listen: arguments.listen, admin_listen: Some(AdminListen::Off), settings };
-    let greeting = Greeting { value: &|url| value(Some(url)), lines: &|url| words(Some(url)) };
-    serve::run(&options, endpoints, &served, (output, Some(&greeting)))
+    let served = serve::Arguments {
+        listen: arguments.listen,
+        admin_listen: Some(AdminListen::Off),
+        follow: Vec::new(),
+        settings,
+    };
+    let lines = |url: &str| {
+        let mut lines = words(Some(url));
+        lines.push(demo.stream_line(url, &key));
+        lines
+    };
+    let greeting = Greeting { value: &|url| value(Some(url)), lines: &lines };
+    let blocks = SimulatedBlocks::start(demo.live_blocks().map_err(|error| Failure::from_error(&error))?)?;
+    let result = serve::run(&options, endpoints, &served, (output, Some(&greeting)));
+    blocks.stop();
+    result
+}
+
+/// Adds simulated blocks to the demo store while it is served, so that the stream and webhooks have events.
+struct SimulatedBlocks {
+    cancel: Cancel,
+    thread: JoinHandle<()>,
+}
+
+impl SimulatedBlocks {
+    fn start(blocks: LiveBlocks) -> std::io::Result<Self> {
+        let cancel = Cancel::new();
+        let stop = cancel.clone();
+        let thread = thread::Builder::new().name("simulated-blocks".to_owned());
+        Ok(Self { cancel, thread: thread.spawn(move || add_blocks(blocks, &stop))? })
+    }
+
+    /// Takes the blocks back, so that the store is the economy again.
+    fn stop(self) {
+        self.cancel.cancel();
+        if self.thread.join().is_err() {
+            tracing::error!("adding simulated blocks panicked");
+        }
+    }
+}
+
+fn add_blocks(mut blocks: LiveBlocks, stop: &Cancel) {
+    let recurring = ErrorThrottle::default();
+    for _ in 0..MAX_BLOCKS {
+        let began = Instant::now();
+        while began.elapsed() < BLOCK_TIME && stop.check().is_ok() {
+            thread::sleep(LOOK);
+        }
+        if stop.check().is_err() {
+            break;
+        }
+        if let Err(error) = blocks.add() {
+            recurring.met("a simulated block could not be added", &error);
+        }
+    }
+    while stop.check().is_ok() {
+        thread::sleep(LOOK);
+    }
+    if let Err(error) = blocks.end() {
+        let error = headwater_state::causes(&error);
+        tracing::warn!(error, "the simulated blocks stay until the next start of the demo");
+    }
 }
 
 /// Returns the user's folder for data that can be made again.

@@ -1,7 +1,9 @@
 //! `headwater serve`.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +11,10 @@ use headwater_cli::interrupt::{outlive_hangups, stop_signal};
 use headwater_cli::output::Output;
 use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
-use headwater_ledger::Store;
+use headwater_ledger::store::Writer;
+use headwater_ledger::{LedgerError, Store};
 use headwater_state::{BootReport, Home, State, StateLocation};
+use headwater_types::Chain;
 use tracing_subscriber::EnvFilter;
 
 use super::claim_provider::{provider, with_provider};
@@ -20,6 +24,7 @@ use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, authorities};
 use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
+use crate::live::{Followers, NodeList, follow_nodes, log_changes, parse_follow};
 use crate::service::{Service, serve_on};
 
 /// Arguments of `serve`.
@@ -31,6 +36,10 @@ pub(super) struct Arguments {
     /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
     pub admin_listen: Option<AdminListen>,
+    /// Follow the nodes of a chain into the store, such as ethereum=http://127.0.0.1:8545; further nodes stand behind commas.
+    /// May be given more than once.
+    #[arg(long, value_name = "CHAIN=URL")]
+    pub follow: Vec<String>,
     /// One setting, such as auth.required=false; takes precedence over file and environment. May be given more than once.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
@@ -74,7 +83,7 @@ pub(super) fn run(
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
     let intelligence = with_provider(intelligence(&config.for_commands())?, provider(&config)?, runtime.handle());
-    let ledgers = Arc::new(Store::open(&store)?);
+    let ledgers = Arc::new(open_store(&store, !config.follow.is_empty())?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
     let state = State::start(&home, config.options, Box::new(|| std::process::abort()))?;
@@ -99,6 +108,17 @@ pub(super) fn run(
         tracing::warn!("a request was still under way at the end of the drain");
     }
     served
+}
+
+/// Opens a store; an empty one is made where there is none and nodes are followed into it.
+fn open_store(path: &Path, is_followed: bool) -> Result<Store, LedgerError> {
+    match Store::open(path) {
+        Err(LedgerError::NoStore { .. }) if is_followed => {
+            drop(Writer::open_or_create(path)?);
+            Store::open(path)
+        }
+        opened => opened,
+    }
 }
 
 /// Returns whether the files that the settings name can be served with.
@@ -161,10 +181,31 @@ async fn listen(
     // No webhook may reach our own listeners.
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = EventTasks::start(service.events(), own);
+    let followers_log = gateway.ledgers().folder().map(|store| tokio::spawn(log_changes(store.to_owned())));
+    let followers = match gateway.ledgers().folder() {
+        Some(store) if !config.follow.is_empty() => {
+            Some(Followers::start(store, &config.follow, &follow_nodes(store.to_owned()))?)
+        }
+        _ => None,
+    };
+    let following = followers.as_ref().map(Followers::canceller);
+    let stop = async {
+        stop.await;
+        // At the beginning of the drain, so that both end together.
+        following.iter().for_each(|following| following.cancel());
+    };
     let served = serve_on(listener_config, listener, service, stop, config.drain).await;
+    if let Some(followers) = followers
+        && tokio::task::spawn_blocking(|| followers.stop()).await.is_err()
+    {
+        tracing::warn!("the end of the followers panicked");
+    }
     events.stop().await;
     if let Some(admin) = admin {
         admin.stop().await;
+    }
+    if let Some(log) = followers_log {
+        log.abort();
     }
     served?;
     if let Err(error) = gateway.state().flush().await {
@@ -263,6 +304,16 @@ fn configuration(options: &GlobalOptions, arguments: &Arguments) -> Result<Confi
     if let Some(listen) = arguments.admin_listen {
         config.admin_listen = listen;
     }
+    // Flags take the place of the configured nodes of their chains.
+    let mut follow: BTreeMap<Chain, NodeList> = BTreeMap::new();
+    for text in &arguments.follow {
+        let (chain, nodes) = parse_follow(text).map_err(Failure::usage)?;
+        match follow.get_mut(&chain) {
+            Some(known) => known.extend(&nodes),
+            None => _ = follow.insert(chain, nodes),
+        }
+    }
+    config.follow.extend(follow);
     Ok(config)
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use headwater_ledger::labels::Level;
 use headwater_state::{StateLocation, is_endpoint};
+use headwater_types::Chain;
 use toml::Value;
 
 use super::LogFormat;
-use super::value::KeyValue::{self, Count, Mebibytes, Milliseconds, Other, Path, RateOf, Seconds, Truth};
+use super::value::KeyValue::{self, Count, Mebibytes, Milliseconds, Nodes, Other, Path, RateOf, Seconds, Truth};
 use super::value::{TRUTH, between, list, listed, shown, text, truth};
 use crate::events::webhook::egress::Policy;
 use crate::gateway::Overflow;
@@ -28,10 +29,17 @@ pub(super) struct Key {
 }
 
 /// Keys whose values are, or may contain, a secret: no message repeats them.
-pub(super) const SECRETS: [&str; 2] = ["intel.provider_key", "intel.provider_url"];
+const SECRETS: [&str; 2] = ["intel.provider_key", "intel.provider_url"];
+
+impl Key {
+    /// Returns whether its value is, or may contain, a secret.
+    pub(super) fn is_secret(&self) -> bool {
+        SECRETS.contains(&self.name) || matches!(self.value, KeyValue::Nodes(_))
+    }
+}
 
 /// The sections, in the order of the sample file.
-pub(super) const SECTIONS: [&str; 13] = [
+pub(super) const SECTIONS: [&str; 14] = [
     "server",
     "store",
     "state",
@@ -42,6 +50,7 @@ pub(super) const SECTIONS: [&str; 13] = [
     "webhooks",
     "stream",
     "intel",
+    "follow",
     "metrics",
     "telemetry",
     "log",
@@ -449,6 +458,36 @@ pub(super) const KEYS: &[Key] = &[
             },
             show: |config| config.provider_cache.as_secs().to_string(),
         },
+    },
+    Key {
+        name: "follow.ethereum",
+        sample: "\"http://127.0.0.1:8545, ws://127.0.0.1:8546\"",
+        about: "Nodes that the server follows into the store. A login or a key in an address is never shown.",
+        value: Nodes(Chain::ETHEREUM),
+    },
+    Key {
+        name: "follow.bsc",
+        sample: "\"http://127.0.0.1:8545\"",
+        about: "The same for BNB Smart Chain.",
+        value: Nodes(Chain::BSC),
+    },
+    Key {
+        name: "follow.tron",
+        sample: "\"http://127.0.0.1:8090\"",
+        about: "The same for TRON.",
+        value: Nodes(Chain::TRON),
+    },
+    Key {
+        name: "follow.bitcoin",
+        sample: "\"http://user:password@127.0.0.1:8332\"",
+        about: "The same for Bitcoin.",
+        value: Nodes(Chain::BITCOIN),
+    },
+    Key {
+        name: "follow.max_lag_secs",
+        sample: "0",
+        about: "Age of the newest block of a followed chain above which /readyz answers 503; 0 for no limit.",
+        value: Count("seconds", 0..=31_536_000, |config| &mut config.gateway.max_lag_secs),
     },
     Key {
         name: "limits.memory_mib",

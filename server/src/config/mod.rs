@@ -12,6 +12,7 @@ mod error;
 mod keys;
 mod value;
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,15 +20,17 @@ use std::time::Duration;
 
 use headwater_ledger::labels::Level;
 use headwater_state::Options;
+use headwater_types::Chain;
 use toml::Value;
 
 use crate::admin;
 use crate::events::EventSettings;
 use crate::gateway::{LimitSettings, ListenerConfig, Settings};
+use crate::live::NodeList;
 use crate::provider::{ProviderKey, ProviderUrl};
 
 pub use error::{ConfigError, Origin};
-use keys::{KEYS, SECRETS, SECTIONS, SET_IN_SAMPLE};
+use keys::{KEYS, SECTIONS, SET_IN_SAMPLE};
 
 /// Every setting. A part of the server has its settings in a struct of its own, with their defaults; the keys are in
 /// `keys.rs`.
@@ -79,6 +82,8 @@ pub struct Config {
     pub provider_timeout: Duration,
     /// The time that its answers are cached.
     pub provider_cache: Duration,
+    /// The nodes of the chains that the server follows.
+    pub follow: BTreeMap<Chain, NodeList>,
     /// The collector of traces.
     pub otlp: Option<String>,
     /// The format of log lines.
@@ -113,6 +118,7 @@ impl Default for Config {
             provider_level: Level::TrustedProvider,
             provider_timeout: Duration::from_secs(2),
             provider_cache: Duration::from_hours(1),
+            follow: BTreeMap::new(),
             otlp: None,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
@@ -231,7 +237,7 @@ impl Config {
         known.value.set(self, value).ok_or_else(|| ConfigError::BadValue {
             origin: origin.clone(),
             key: known.name,
-            value: if SECRETS.contains(&known.name) { "something else".to_owned() } else { repeatable(value) },
+            value: if known.is_secret() { "something else".to_owned() } else { repeatable(value) },
             expected: known.value.expected(),
         })
     }
@@ -412,6 +418,29 @@ mod tests {
             let text = Config::default().assign(assignment).unwrap_err().to_string();
             assert!(text.contains(named), "{text}");
         }
+    }
+
+    #[test]
+    fn every_chain_has_a_key_for_its_nodes_that_shows_no_secret() {
+        for chain in Chain::all() {
+            let mut config = Config::default();
+            assert!(config.to_string().contains(&format!("follow.{chain} = (none)")));
+            config
+                .assign(&format!("follow.{chain}=https://me:canary@node.example/canary, ws://127.0.0.1:8546"))
+                .unwrap();
+            let nodes: Vec<_> = config.follow.keys().copied().collect();
+            assert_eq!(nodes, [chain]);
+            let shown = format!("{config}\n{config:?}");
+            assert!(shown.contains(&format!("follow.{chain} = https://node.example, ws://127.0.0.1:8546")), "{shown}");
+            assert!(!shown.contains("canary"), "{shown}");
+            let error = config.assign(&format!("follow.{chain}=canary")).unwrap_err().to_string();
+            assert!(error.contains("addresses of nodes") && !error.contains("canary"), "{error}");
+            config.assign(&format!("follow.{chain}=")).unwrap();
+            assert!(config.follow.is_empty());
+        }
+        let listed = from_file("[follow]\nethereum = [\"http://127.0.0.1:8545\"]\nmax_lag_secs = 60\n").unwrap();
+        assert_eq!(listed.follow[&Chain::ETHEREUM].addresses(), ["http://127.0.0.1:8545"]);
+        assert_eq!(listed.gateway.max_lag_secs, 60);
     }
 
     #[test]

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_state::Rate;
+use headwater_types::Chain;
 use toml::Value;
 
 use super::Config;
+use crate::live::{NodeList, nodes};
 
 /// The expected text of a switch.
 pub(super) const TRUTH: &str = "true or false";
@@ -32,6 +34,8 @@ pub(super) enum KeyValue {
     RateOf(fn(&mut Config) -> &mut Rate),
     /// The path of something, and the text for its absence.
     Path(&'static str, &'static str, fn(&mut Config) -> &mut Option<PathBuf>),
+    /// The nodes of a chain.
+    Nodes(Chain),
     /// Any other form.
     Other {
         /// The accepted values.
@@ -56,6 +60,7 @@ impl KeyValue {
                 "calls per second (1 to 100000), a slash and the burst (1 to 1000000), such as \"50/100\"".to_owned()
             }
             Self::Path(what, ..) => format!("the path of {what}"),
+            Self::Nodes(_) => nodes::EXPECTED.to_owned(),
             Self::Other { expected, .. } => (*expected).to_owned(),
         }
     }
@@ -70,6 +75,14 @@ impl KeyValue {
             Self::Mebibytes(place) => *place(config) = between::<u64>(value, &(1..=MAX_MIB))? << 20,
             Self::RateOf(place) => *place(config) = text(value)?.parse().ok()?,
             Self::Path(_, _, place) => *place(config) = Some(text(value).filter(|path| !path.is_empty())?.into()),
+            Self::Nodes(chain) => {
+                let addresses = list(value)?;
+                if addresses.is_empty() {
+                    config.follow.remove(chain);
+                } else {
+                    config.follow.insert(*chain, NodeList::new(addresses)?);
+                }
+            }
             Self::Other { set, .. } => set(config, value)?,
         }
         Some(())
@@ -85,6 +98,7 @@ impl KeyValue {
             Self::Mebibytes(place) => (*place(config) >> 20).to_string(),
             Self::RateOf(place) => place(config).to_string(),
             Self::Path(_, none, place) => shown(place(config).as_ref().map(|path| path.display()), none),
+            Self::Nodes(chain) => shown(config.follow.get(chain), "(none)"),
             Self::Other { show, .. } => show(config),
         }
     }
@@ -105,6 +119,17 @@ impl Number for u32 {
 
     fn set(&mut self, number: u64) -> Option<()> {
         Self::try_from(number).ok().map(|number| *self = number)
+    }
+}
+
+impl Number for u64 {
+    fn get(&self) -> u64 {
+        *self
+    }
+
+    fn set(&mut self, number: u64) -> Option<()> {
+        *self = number;
+        Some(())
     }
 }
 

@@ -12,7 +12,6 @@ use headwater_engine::events::{Event, FeedStep, Follower, Subscription, Watcher}
 use headwater_engine::{Error, ErrorKind, Reason};
 use headwater_ledger::feed::StoreId;
 use headwater_state::{ErrorThrottle, StateError, Tx, causes, now_ms};
-use serde_json::json;
 use tokio::sync::watch;
 
 use super::Events;
@@ -21,6 +20,7 @@ use super::stream::{Replay, StepEvents, is_of_subscription};
 use super::webhook::deliveries::{self, AddressedEvent, LOST};
 use super::webhook::endpoints;
 use super::{cursors, lost};
+use crate::gateway::PublishedItems;
 
 /// The interval at which the feed is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -46,6 +46,8 @@ pub(crate) struct Outbox {
     looked: tokio::time::Instant,
     pruned: tokio::time::Instant,
     recurring: ErrorThrottle,
+    /// The items whose events were sent.
+    published: PublishedItems,
 }
 
 /// The result of following the feed for a while.
@@ -54,7 +56,15 @@ type FollowResult = (Follower, Result<Vec<StepEvents>, Error>);
 impl Outbox {
     pub fn new(events: Events) -> Self {
         let now = tokio::time::Instant::now();
-        Self { events, follower: None, webhooks: None, looked: now, pruned: now, recurring: ErrorThrottle::default() }
+        Self {
+            events,
+            follower: None,
+            webhooks: None,
+            looked: now,
+            pruned: now,
+            recurring: ErrorThrottle::default(),
+            published: PublishedItems::default(),
+        }
     }
 
     /// Runs until it is asked to stop.
@@ -234,6 +244,7 @@ impl Outbox {
                 return;
             }
         }
+        let items: Vec<_> = found.iter().map(|step| (step.item, step.committed)).collect();
         let events = self.events.clone();
         let published = tokio::task::spawn_blocking(move || events.hub().publish(found)).await;
         let Ok(behind) = published else {
@@ -241,6 +252,9 @@ impl Outbox {
             self.events.hub().end_all(super::stream::Ending::Overloaded);
             return;
         };
+        for (item, committed) in items {
+            self.published.add(&item, committed, self.events.gateway().metrics().chains());
+        }
         for behind in behind {
             self.events.spawn(Replay::of(self.events.clone(), behind).run());
         }
@@ -508,16 +522,10 @@ fn advance(events: &Events, step: &FeedStep) -> Result<StepEvents, Error> {
     events.hub().advance(step)
 }
 
-/// Returns the hub how far each chain reaches.
+/// Informs the hub of the newest blocks.
 fn note_heads(events: &Events) -> Result<(), Error> {
     let ledger = events.gateway().ledgers().current()?;
-    let heads: serde_json::Map<String, serde_json::Value> = ledger
-        .coverage()
-        .iter()
-        .filter_map(|(chain, coverage)| Some((chain.name().to_owned(), json!(coverage.last_block?))))
-        .collect();
-    events.hub().set_heads(serde_json::Value::Object(heads).to_string());
-    Ok(())
+    Ok(events.hub().heads().update(&*ledger)?)
 }
 
 fn restore(events: &Events, watched: Vec<endpoints::WatchedWebhook>) -> Result<Vec<(Arc<str>, Subscription)>, Error> {

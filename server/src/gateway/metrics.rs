@@ -11,6 +11,7 @@ use std::time::Duration;
 use headwater_engine::ENDPOINTS;
 use headwater_ledger::Memory;
 use headwater_ledger::memory::MemoryUse;
+use headwater_ledger::store::LiveStatus;
 use headwater_state::State;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -19,6 +20,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use super::chain_metrics::ChainMetrics;
 use super::problem::RefusalDetails;
 
 /// Media type of the figures.
@@ -41,11 +43,6 @@ struct Class {
 struct Refusal {
     code: &'static str,
     reason: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfChain {
-    chain: String,
 }
 
 /// The end of a request.
@@ -76,7 +73,7 @@ pub struct Metrics {
     waiting: Gauge,
     held: Gauge,
     generation: Gauge,
-    lag: Family<OfChain, Gauge>,
+    chains: ChainMetrics,
     deliveries: Gauge,
 }
 
@@ -102,7 +99,7 @@ impl Metrics {
             waiting: Gauge::default(),
             held: Gauge::default(),
             generation: Gauge::default(),
-            lag: Family::default(),
+            chains: ChainMetrics::new(&mut registry),
             deliveries: Gauge::default(),
         };
         registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
@@ -119,11 +116,6 @@ impl Metrics {
         registry.register("state_commit_seconds", "Commits of the state", state.commits().clone());
         registry.register("ledger_generation", "Generation of the store that answers", metrics.generation.clone());
         registry.register("webhook_deliveries_pending", "Deliveries that wait", metrics.deliveries.clone());
-        registry.register(
-            "chain_lag_seconds",
-            "How far the newest transaction of a chain lies behind the clock",
-            metrics.lag.clone(),
-        );
         *metrics.registry.lock().unwrap_or_else(PoisonError::into_inner) = registry;
         metrics
     }
@@ -174,6 +166,11 @@ impl Metrics {
         self.watch_count("query_memory_exhausted", help, count(|usage| usage.refused_total));
     }
 
+    /// The figures of chains.
+    pub(crate) const fn chains(&self) -> &ChainMetrics {
+        &self.chains
+    }
+
     fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -208,7 +205,12 @@ impl Metrics {
     }
 
     /// All figures as text. Reads the head of the store and the state: for threads that may block.
-    pub(super) fn scrape(&self, state: &State, ledger: Option<&dyn headwater_ledger::Ledger>) -> String {
+    pub(super) fn scrape(
+        &self,
+        state: &State,
+        ledger: Option<&dyn headwater_ledger::Ledger>,
+        followers: &[LiveStatus],
+    ) -> String {
         let pending = state.read(|tx| {
             let row = tx.row("SELECT count(*) FROM webhook_delivery WHERE status = 'pending'", &[])?;
             row.map_or(Ok(0), |row| row.int(0))
@@ -221,13 +223,7 @@ impl Metrics {
         self.held.set(state.accounts().held());
         if let Some(ledger) = ledger {
             self.generation.set(i64::try_from(ledger.generation()).unwrap_or(i64::MAX));
-            let now_secs = headwater_state::now_ms() / 1000;
-            for (chain, coverage) in ledger.coverage() {
-                if let Some(last) = coverage.last_time {
-                    let labels = OfChain { chain: chain.to_string() };
-                    self.lag.get_or_create(&labels).set(now_secs.saturating_sub(last.secs()));
-                }
-            }
+            self.chains.update(ledger, followers);
         }
         for (gauge, read) in self.watched.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             gauge.set(read());

@@ -8,6 +8,7 @@ mod answer;
 mod answers;
 mod arguments;
 mod call;
+mod chain_metrics;
 mod context;
 mod enter;
 mod limits;
@@ -16,6 +17,7 @@ mod metrics;
 mod own;
 mod pool;
 mod problem;
+mod ready;
 mod record;
 mod repeat;
 mod stream;
@@ -30,8 +32,9 @@ use std::time::Duration;
 use headwater_engine::{CostClass, ENDPOINTS, Endpoint, Intelligence, QueryEngine};
 use headwater_ledger::Memory;
 use headwater_ledger::read::Generations;
+use headwater_ledger::store::LiveStatus;
 use headwater_state::clock::{milliseconds, now_secs};
-use headwater_state::{Health, State, StateError, Tx};
+use headwater_state::{State, StateError, Tx, causes};
 use tokio::sync::Semaphore;
 
 pub use answer::Meta;
@@ -41,9 +44,11 @@ pub use limits::{LimitSettings, Overflow, RedisAddress};
 pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
 pub use problem::{ErrorBody, ErrorEnvelope, Problem, Status};
+pub use ready::NotReady;
 pub use telemetry::Telemetry;
 
 pub(crate) use arguments::{StrictJson, drain, read_json};
+pub(crate) use chain_metrics::{PublishedItems, STOPPED};
 pub(crate) use context::{Context, Outcome};
 pub(crate) use enter::AdmittedCall;
 pub(crate) use limits::Gate;
@@ -75,6 +80,8 @@ pub struct Settings {
     pub deadlines: Deadlines,
     /// True if the audit keeps the parameters of calls of data besides their digest.
     pub audit_parameters: bool,
+    /// Seconds that the newest block of a followed chain may lie behind the clock while the gateway is ready; 0 for any.
+    pub max_lag_secs: u64,
     /// Limits of callers.
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
@@ -95,6 +102,7 @@ impl Default for Settings {
             query_memory_bytes: 128 << 20,
             deadlines: Deadlines::default(),
             audit_parameters: false,
+            max_lag_secs: 0,
             limits: LimitSettings::default(),
             trusted_proxies: Vec::new(),
             intelligence: Intelligence { now_secs: Some(now_secs), ..Intelligence::default() },
@@ -172,26 +180,6 @@ struct Parts {
     left_behind: Arc<Semaphore>,
 }
 
-/// The reason why the gateway cannot take traffic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotReady {
-    /// It is shutting down.
-    Draining,
-    /// The store cannot be read, or the state cannot be written.
-    StorageFailed,
-}
-
-impl NotReady {
-    /// The `details.reason`.
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Draining => "draining",
-            Self::StorageFailed => "storage_failed",
-        }
-    }
-}
-
 impl Gateway {
     /// A gateway over a store and its state.
     #[must_use]
@@ -244,7 +232,12 @@ impl Gateway {
     #[must_use]
     pub fn scrape(&self) -> String {
         let ledger = self.0.ledgers.current().ok();
-        self.0.metrics.scrape(&self.0.state, ledger.as_deref())
+        let followers = self.0.ledgers.folder().map_or_else(|| Ok(Vec::new()), LiveStatus::read_all);
+        let followers = followers.unwrap_or_else(|error| {
+            tracing::warn!(error = causes(&error), "the status of followers cannot be read");
+            Vec::new()
+        });
+        self.0.metrics.scrape(&self.0.state, ledger.as_deref(), &followers)
     }
 
     /// Sends a span of every request from now on. Only the first call has an effect.
@@ -290,19 +283,6 @@ impl Gateway {
     /// Returns `/readyz` that no more traffic should come.
     pub fn drain(&self) {
         self.0.is_draining.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether traffic may come.
-    ///
-    /// # Errors
-    /// When it may not, why.
-    pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.is_draining() {
-            return Err(NotReady::Draining);
-        }
-        let ledgers = Arc::clone(&self.0.ledgers);
-        let readable = tokio::task::spawn_blocking(move || ledgers.current().is_ok()).await.unwrap_or(false);
-        if readable && self.0.state.health() == Health::Good { Ok(()) } else { Err(NotReady::StorageFailed) }
     }
 
     /// Takes the gateway apart to close its state, once no request is under way any more.

@@ -45,7 +45,8 @@ const WRITE_LIMIT: usize = 1 << 20;
 /// `{"action": "resume", "id": "...", "after": "evt_..."}` before it subscribes, or with each subscription `after`, the
 /// last event that this one was told itself, and is told what it missed: at most 100,000 events and 24 hours. Close
 /// codes: 1001 draining, 1002 and 1007 no WebSocket, 1009 message too large, 1013 overloaded, 4008 slow consumer, 4010
-/// cursor expired, 4401 unauthorized, 4408 auth timeout, 4409 too many connections, 4429 too many messages.
+/// cursor expired, 4401 unauthorized, 4408 auth timeout, 4409 too many connections, 4429 too many messages. A heartbeat
+/// has `heads`, the newest block of each chain, and `lag_seconds`, its age for each chain with a live follower.
 #[utoipa::path(
     get, path = STREAM, tag = "Events",
     responses(

@@ -47,9 +47,7 @@ pub(super) async fn healthz() -> Response {
 pub(super) async fn readyz(State(gateway): State<Gateway>) -> Response {
     let response = match gateway.ready().await {
         Ok(()) => Json(Liveness { status: "ready" }).into_response(),
-        Err(why) => Problem::new(Status::ServiceUnavailable, "the service takes no traffic now")
-            .because(why.reason())
-            .response(),
+        Err(why) => why.problem().response(),
     };
     Outcome::of("/readyz").attach(response)
 }

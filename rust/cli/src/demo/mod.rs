@@ -5,7 +5,7 @@ mod story;
 use std::path::{Path, PathBuf};
 
 use headwater_ledger::{Cancel, Store};
-use headwater_simulate::{BuildStep, Preset, build_store};
+use headwater_simulate::{BuildStep, LiveBlocks, Preset, SimulateError, build_store};
 use headwater_state::{Environment, Home, StateLocation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -83,6 +83,27 @@ impl Demo {
         let home = Home::open(&StateLocation::Folder(Home::beside(&self.store)), None)?;
         let made = home.admin(&actor(), |admin| admin.create_key("demo", Environment::Live, CREDITS, None))?;
         Ok(made.key.expose().to_owned())
+    }
+
+    /// Begins simulated blocks behind the end of the economy.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn live_blocks(&self) -> Result<LiveBlocks, SimulateError> {
+        LiveBlocks::begin(&self.store, SEED)
+    }
+
+    /// Returns a line that shows the events of these blocks.
+    #[must_use]
+    pub fn stream_line(&self, url: &str, key: &str) -> String {
+        let address = format!("{}/v1/stream", url.replacen("http", "ws", 1));
+        let wanted = json!({"action": "subscribe", "id": "1", "event_type": "large_transfer", "filters": {"min_amount_usd": 1000}});
+        format!(
+            "live  a block every 5 s; its events: python3 -c \"from websockets.sync.client import connect; \
+             s = connect('{address}', additional_headers={{'X-API-Key': '{key}'}}).__enter__(); s.send('''{}'''); [print(m) for m in s]\" \
+             (after pip install websockets)",
+            wanted.to_string().replace('"', "\\\"")
+        )
     }
 
     /// Returns the story in ten lines.

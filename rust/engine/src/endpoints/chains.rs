@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use headwater_ledger::store::LiveStatus;
 use headwater_ledger::{Cancel, Ledger};
 use headwater_types::Chain;
 use serde::{Deserialize, Serialize};
@@ -92,9 +93,10 @@ pub struct ChainEntry {
     pub indexed_to_ts: Option<Time>,
     /// Blocks that are held, by kind of data, with the gaps between them.
     pub held: Vec<HeldBlocks>,
-    /// Newest block of the chain; null without a live source.
+    /// Newest block of the node that is followed; null without a live follower.
     pub head_block: Option<u64>,
-    /// Seconds behind it; null without a live source.
+    /// Seconds from the time of `indexed_to_block` to the last status of the follower, which is at most 30 seconds old;
+    /// at least 0, and null without a live follower.
     pub lag_seconds: Option<i64>,
     /// Blocks after which data counts as final.
     pub finality_depth: u32,
@@ -130,12 +132,17 @@ impl Analysis for Chains {
     }
 
     fn report(ledger: &dyn Ledger, params: &ChainsParams, _: &mut Warnings, _: &Cancel) -> Result<ChainsReport, Error> {
-        let chains = Chain::all().map(|chain| chain_entry(ledger, chain, params.with_tokens)).collect();
-        Ok(ChainsReport { chains })
+        let chains = Chain::all().map(|chain| chain_entry(ledger, chain, params.with_tokens));
+        Ok(ChainsReport { chains: chains.collect::<Result<_, _>>()? })
+    }
+
+    /// A follower writes its status between two generations.
+    fn is_repeatable(_: &ChainsReport) -> bool {
+        false
     }
 }
 
-fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEntry {
+fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> Result<ChainEntry, Error> {
     let coverage = ledger.coverage().get(&chain);
     // What a call can say of a chain depends on what is held of it.
     let support = match coverage.filter(|coverage| coverage.transactions > 0) {
@@ -149,7 +156,9 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         Reads::Labels if !is_held(ledger, chain) => Support::None,
         Reads::Labels | Reads::Market => Support::Full,
     };
-    ChainEntry {
+    let live = ledger.live(chain)?;
+    let newest = coverage.and_then(|coverage| coverage.last_time);
+    Ok(ChainEntry {
         chain: chain.into(),
         display_name: chain.display_name().to_owned(),
         family: chain.family().into(),
@@ -158,14 +167,14 @@ fn chain_entry(ledger: &dyn Ledger, chain: Chain, with_tokens: bool) -> ChainEnt
         native_decimals: chain.native_decimals(),
         indexed_from_block: coverage.and_then(|coverage| coverage.first_block),
         indexed_to_block: coverage.and_then(|coverage| coverage.last_block),
-        indexed_to_ts: coverage.and_then(|coverage| coverage.last_time).map(Time::from),
+        indexed_to_ts: newest.map(Time::from),
         held: coverage.map(|coverage| held_blocks(chain, coverage)).unwrap_or_default(),
-        head_block: None,
-        lag_seconds: None,
+        head_block: live.as_ref().and_then(LiveStatus::head),
+        lag_seconds: live.zip(newest).map(|(status, newest)| status.lag_secs(newest)),
         finality_depth: chain.finality_depth(),
         endpoints: ENDPOINTS.iter().map(|endpoint| (endpoint.name, support_of(endpoint))).collect(),
         tokens: if with_tokens { entries(ledger, chain) } else { Vec::new() },
-    }
+    })
 }
 
 impl List for Chains {

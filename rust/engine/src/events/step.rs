@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use headwater_ledger::feed::{Feed, FeedItem, ItemKind};
 use headwater_types::Chain;
@@ -34,6 +35,12 @@ impl FeedStep {
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.item.position
+    }
+
+    /// Returns the time of the commit of the generation that it was read from; `None` in memory.
+    #[must_use]
+    pub fn committed(&self) -> Option<SystemTime> {
+        self.view.feed.ledger().committed()
     }
 
     /// Returns the number of its rows: successful movements of an amount, on UTXO chains one per address.

@@ -243,15 +243,29 @@ impl LabelTable {
         Ok(Some(LabelChange { before, after }))
     }
 
-    /// Returns whether an import says anything of an address, or ended what the list said before: what it changed, it
-    /// changed of these.
+    /// Returns whether an import says anything of an address, or ended or forgot what the list said before: what it changed,
+    /// it changed of these.
     ///
     /// # Errors
     /// As [`LabelTable::claims_about`].
     pub fn is_named_by(&self, version: u64, address: &Address) -> Result<bool> {
         let Some(import) = self.imports.iter().find(|import| import.version == version) else { return Ok(false) };
         let key = Key::of(address);
-        import.file.holds(&key, key.hash())
+        if import.file.holds(&key, key.hash())? {
+            return Ok(true);
+        }
+        // A list that forgets has no trace of its claims before.
+        if import.terms.ended_at.is_some() {
+            return Ok(false);
+        }
+        let at = import.terms.generation;
+        let was_in_force = |earlier: &ListTerms| {
+            earlier.generation < at && earlier.rolled_back.is_none_or(|rolled_back| rolled_back > at)
+        };
+        let of_list = self.imports.iter().filter(|earlier| earlier.list == import.list && was_in_force(&earlier.terms));
+        of_list
+            .max_by_key(|earlier| earlier.terms.generation)
+            .map_or(Ok(false), |earlier| earlier.file.holds(&key, key.hash()))
     }
 
     /// Shows all claims as the lists make them, without disputes: list by list, each in order of address.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use headwater_bridge::LinkKey;
 use headwater_types::{Address, Amount, Asset, Chain, TxHash, Usd};
@@ -17,6 +18,7 @@ use crate::error::Result;
 use crate::facts::{OutPoint, TokenFacts};
 use crate::holders::Holders;
 use crate::labels::LabelTable;
+use crate::live::LiveStatus;
 use crate::logs::{Log, LogFilter, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{
@@ -75,6 +77,21 @@ pub trait Generation: Send + Sync {
 
     /// Returns whether a source claims to bring the whole history of an account, as an export of it does.
     fn has_whole_history(&self, chain: Chain, address: &Address) -> bool;
+
+    /// Returns the status of the live follower of a chain as it is now, other than all else of a generation; `None`
+    /// without one, and for stores in memory.
+    ///
+    /// # Errors
+    /// When the status cannot be read.
+    fn live(&self, chain: Chain) -> Result<Option<LiveStatus>> {
+        let _ = chain;
+        Ok(None)
+    }
+
+    /// Returns when the generation was committed; `None` where that is unknown, and for stores in memory.
+    fn committed(&self) -> Option<SystemTime> {
+        None
+    }
 }
 
 /// Assets, and their values.

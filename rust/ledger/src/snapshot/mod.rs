@@ -13,7 +13,9 @@ mod tests;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use headwater_types::{Address, Amount, Asset, Balance, Chain, Family, TxHash};
 use rustc_hash::FxHashMap;
@@ -25,6 +27,7 @@ use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentE
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::labels::LabelTable;
+use crate::live::LiveStatus;
 use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
@@ -60,6 +63,8 @@ pub struct Snapshot {
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
     begins: Vec<OnceLock<Vec<HistoryStart>>>,
+    /// The folder of its store, and when it was committed; `None` in memory.
+    origin: Option<(PathBuf, Option<SystemTime>)>,
     /// The hold on the generation, dropped with its last user.
     _hold: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -111,8 +116,14 @@ impl Snapshot {
             bridges,
             openings,
             begins,
+            origin: None,
             _hold: None,
         }
+    }
+
+    /// Sets the folder of its store and the time of its commit.
+    pub(crate) fn with_origin(self, folder: &Path, committed: Option<SystemTime>) -> Self {
+        Self { origin: Some((folder.to_owned(), committed)), ..self }
     }
 
     /// Attaches a hold on the generation, which is dropped with the snapshot.
@@ -287,6 +298,15 @@ impl Generation for Snapshot {
 
     fn has_whole_history(&self, chain: Chain, address: &Address) -> bool {
         self.whole_histories.get(&chain).is_some_and(|addresses| addresses.contains(address))
+    }
+
+    fn live(&self, chain: Chain) -> Result<Option<LiveStatus>> {
+        let Some((folder, _)) = &self.origin else { return Ok(None) };
+        LiveStatus::read_live(folder, chain)
+    }
+
+    fn committed(&self) -> Option<SystemTime> {
+        self.origin.as_ref().and_then(|(_, committed)| *committed)
     }
 }
 

@@ -47,7 +47,7 @@ impl PinnedStore {
             error => error,
         })?;
         let hold = hold.map(Arc::new);
-        let snapshot = contents.snapshot();
+        let snapshot = contents.snapshot().with_origin(root, None);
         let snapshot = Arc::new(match &hold {
             Some(hold) => snapshot.with_hold(Arc::<Hold>::clone(hold)),
             None => snapshot,

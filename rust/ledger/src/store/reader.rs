@@ -250,7 +250,9 @@ impl Store {
     fn load(&self, state: &mut State, generation: u64) -> Result<Arc<LoadedGeneration>> {
         let (manifest, file) = Manifest::read_with_file(&self.path, generation)?;
         let contents = manifest.open(&self.path, &mut state.open)?;
-        let snapshot = Arc::new(contents.snapshot());
+        let committed = std::fs::metadata(self.path.join(folder::manifest_name(generation)));
+        let committed = committed.and_then(|file| file.modified()).ok();
+        let snapshot = Arc::new(contents.snapshot().with_origin(&self.path, committed));
         Ok(Arc::new(LoadedGeneration { contents, manifest: file, snapshot }))
     }
 

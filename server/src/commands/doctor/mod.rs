@@ -1,5 +1,6 @@
 //! `headwater doctor`: everything that can be wrong with a set-up, each finding with what helps.
 
+mod live;
 mod market;
 mod service;
 mod state;
@@ -76,7 +77,10 @@ pub(super) fn run(options: &GlobalOptions, arguments: &Arguments, output: Output
     let config = configuration(options, &arguments.settings, &mut findings);
     let store = config.store.clone();
     match &store {
-        Some(path) => store::examine(path, arguments.deep, &mut findings),
+        Some(path) => {
+            store::examine(path, arguments.deep, &mut findings);
+            live::examine(path, &mut findings);
+        }
         None => findings.broken(
             "store",
             "no store is named",

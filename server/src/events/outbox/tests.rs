@@ -1,4 +1,5 @@
 use headwater_engine::events::EventType;
+use headwater_ledger::feed::{FeedItem, ItemKind};
 use headwater_ledger::store::Writer;
 use headwater_ledger::{Cancel, Store};
 use headwater_state::{Access, Environment, Home, Options, State};
@@ -52,7 +53,11 @@ fn a_commit_takes_no_more_deliveries_than_it_may_or_one_step() {
         let (event_type, timestamp) = (EventType::parse("large_transfer").unwrap(), Timestamp::new(1));
         let event = Event { id: String::new(), event_type, seq: 1, timestamp, data: Value::Null };
         let made = MadeEvent { event, webhooks: vec!["w".into(); webhooks], listeners: Vec::new() };
-        StepEvents { position, made: vec![made], lost: Vec::new() }
+        let (chain, kind) = (headwater_types::Chain::ETHEREUM, ItemKind::Block);
+        let (time, head) = (timestamp, position);
+        let item =
+            FeedItem { position, chain, number: head, hash: None, time, removed: false, adoption: 0, head, kind };
+        StepEvents { position, item, committed: None, made: vec![made], lost: Vec::new() }
     };
     let found = [(1, 1), (2, DELIVERIES - 1), (3, 1), (4, 2 * DELIVERIES), (5, 0), (6, 0)].map(|(at, n)| found(at, n));
     let parts: Vec<Vec<u64>> =

@@ -11,7 +11,6 @@ use axum::http::StatusCode;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use headwater_state::{Caller, now_ms};
-use headwater_types::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::dialogue::Dialogue;
@@ -239,8 +238,7 @@ async fn speak(
                 vec![Message::Ping(axum::body::Bytes::new())]
             }
             _ = heartbeats.tick() => {
-                let now = Timestamp::new(now_ms() / 1000).to_string();
-                vec![Message::Text(protocol::heartbeat(&now, &events.hub().heads()).into())]
+                vec![Message::Text(protocol::heartbeat(now_ms() / 1000, &events.hub().heads().get()).into())]
             }
         };
         let write = async {

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-use arc_swap::ArcSwap;
 use headwater_engine::events::{Event, FeedStep, Subscription, Watcher};
 use headwater_engine::{Error, ErrorKind, Reason};
+use headwater_ledger::feed::FeedItem;
 use headwater_state::{Caller, KeyId, causes};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, watch};
 
+use super::heads::HeadBoard;
 use super::link::Link;
 use super::protocol::{self, Ending};
 
@@ -65,6 +67,10 @@ pub(crate) struct MadeEvent {
 pub(crate) struct StepEvents {
     /// Position of the step.
     pub position: u64,
+    /// The item of the feed.
+    pub item: FeedItem,
+    /// The time of its commit, where it is known.
+    pub committed: Option<SystemTime>,
     /// The events, those of one subscription in order.
     pub made: Vec<MadeEvent>,
     /// Webhooks whose events are lost.
@@ -89,7 +95,7 @@ pub(crate) struct Hub {
     is_draining: AtomicBool,
     /// Number of the next burst of events.
     bursts: AtomicU64,
-    heads: ArcSwap<String>,
+    heads: HeadBoard,
     /// Held by those who compute what was missed.
     pub(super) replays: Semaphore,
 }
@@ -139,7 +145,7 @@ impl Hub {
             is_draining: AtomicBool::new(false),
             max_connections,
             bursts: AtomicU64::new(1),
-            heads: ArcSwap::from_pointee("{}".to_owned()),
+            heads: HeadBoard::default(),
             replays: Semaphore::new(REPLAYS),
         }
     }
@@ -248,7 +254,7 @@ impl Hub {
         }
         board.position = step.position();
         let (made, lost) = (std::mem::take(&mut board.unfinished), std::mem::take(&mut board.lost));
-        Ok(StepEvents { position: step.position(), made, lost })
+        Ok(StepEvents { position: step.position(), item: *step.item(), committed: step.committed(), made, lost })
     }
 
     /// Sends events to the streams, and returns those that could not receive all of it at once, which do not listen any
@@ -362,14 +368,9 @@ impl Hub {
         self.connections().len()
     }
 
-    /// The highest block of each chain, as a JSON object.
-    pub fn heads(&self) -> Arc<String> {
-        self.heads.load_full()
-    }
-
-    /// Sets the highest blocks.
-    pub fn set_heads(&self, heads: String) {
-        self.heads.store(Arc::new(heads));
+    /// Returns the newest blocks.
+    pub const fn heads(&self) -> &HeadBoard {
+        &self.heads
     }
 
     /// Returns the number of connections that listen.

@@ -5,6 +5,7 @@
 
 mod connection;
 mod dialogue;
+mod heads;
 mod hub;
 mod link;
 mod protocol;

@@ -1,10 +1,14 @@
 //! The protocol of a stream: the messages of both sides and the codes that end it.
 
+use std::collections::BTreeMap;
+
 use headwater_engine::{Error, Method, Warning, Warnings, decode};
+use headwater_types::Timestamp;
 use headwater_types::text::shortened;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::heads::Heads;
 use crate::gateway::{Problem, StrictJson};
 
 /// Messages that may wait for a client.
@@ -229,9 +233,12 @@ pub(crate) fn event(subscription: &str, seq: i64, body: &str) -> String {
     format!(r#"{{"type":"event","subscription":"{subscription}","seq":{seq},"event":{body}}}"#)
 }
 
-/// A sign of life; `heads` is an object of chains and their highest blocks.
-pub(super) fn heartbeat(timestamp: &str, heads: &str) -> String {
-    format!(r#"{{"type":"heartbeat","timestamp":"{timestamp}","heads":{heads}}}"#)
+/// A sign of life with the newest blocks.
+pub(super) fn heartbeat(now_secs: i64, heads: &Heads) -> String {
+    let blocks: BTreeMap<&str, u64> = heads.blocks.iter().map(|(chain, block)| (chain.name(), *block)).collect();
+    let timestamp = Timestamp::new(now_secs).to_string();
+    json!({"type": "heartbeat", "timestamp": timestamp, "heads": blocks, "lag_seconds": heads.lags(now_secs)})
+        .to_string()
 }
 
 /// The answer to a ping.
@@ -253,6 +260,7 @@ pub(super) fn refusal(id: &str, connection_id: &str, cause: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use headwater_testkit::fuzz::{FuzzOutcome, Reader};
+    use headwater_types::Chain;
 
     use super::*;
 
@@ -263,6 +271,20 @@ mod tests {
         let expected = r#"unknown field "filter"; did you mean "filters"? Also unknown: "x""#;
         assert_eq!(refused.id.as_deref(), Some("1"));
         assert_eq!(refused.message, format!("the message cannot be read: {expected}"));
+    }
+
+    #[test]
+    fn heartbeat_has_the_lag_of_followed_chains() {
+        let heads = Heads {
+            blocks: [(Chain::TRON, 7), (Chain::ETHEREUM, 9)].into(),
+            followed: [(Chain::ETHEREUM, Timestamp::new(95)), (Chain::BSC, Timestamp::new(200))].into(),
+        };
+        let sent: Value = serde_json::from_str(&heartbeat(100, &heads)).unwrap();
+        let expected = json!({
+            "type": "heartbeat", "timestamp": "1970-01-01T00:01:40Z", "heads": {"ethereum": 9, "tron": 7},
+            "lag_seconds": {"bsc": 0, "ethereum": 5},
+        });
+        assert_eq!(sent, expected);
     }
 
     #[test]

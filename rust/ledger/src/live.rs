@@ -6,16 +6,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use headwater_types::Chain;
+use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::folder::io_error;
-use crate::read::Result;
+use crate::error::{LedgerError, Result};
 
 /// The folder of the files.
-pub(super) const LIVE: &str = "live";
+const LIVE: &str = "live";
 
 /// A follower that wrote nothing for this time no longer runs.
 const LAPSE: Duration = Duration::from_secs(30);
@@ -55,6 +54,19 @@ pub enum LiveState {
     },
 }
 
+impl LiveState {
+    /// Returns its name, as files and figures have it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::CatchingUp => "catching_up",
+            Self::Following => "following",
+            Self::Waiting { .. } => "waiting",
+            Self::Halted { .. } => "halted",
+        }
+    }
+}
+
 impl LiveStatus {
     /// Reads the status of the follower of a chain; `None` where none ever ran.
     ///
@@ -72,6 +84,31 @@ impl LiveStatus {
         }
     }
 
+    /// Reads the status of the follower of a chain that runs now; `None` where none does.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read_live(store: &Path, chain: Chain) -> Result<Option<Self>> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        Ok(Self::read(store, chain)?.filter(|status| status.is_live(now_ms)))
+    }
+
+    /// Reads the status of every chain that ever had a follower, in the order of the chains.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn read_all(store: &Path) -> Result<Vec<Self>> {
+        Chain::all().filter_map(|chain| Self::read(store, chain).transpose()).collect()
+    }
+
+    /// Returns the seconds from the time of the newest held block to the time at which this was written, at least 0.
+    #[must_use]
+    pub fn lag_secs(&self, newest_held: Timestamp) -> i64 {
+        let written = i64::try_from(self.written_ms / 1000).unwrap_or(i64::MAX);
+        written.saturating_sub(newest_held.secs()).max(0)
+    }
+
     /// Writes the status in place of the one before.
     ///
     /// # Errors
@@ -86,11 +123,27 @@ impl LiveStatus {
         fs::rename(&temporary, &path).map_err(failed)
     }
 
+    /// Returns the newest block of the node; `None` before its first answer.
+    #[must_use]
+    pub const fn head(&self) -> Option<u64> {
+        if self.head_block == 0 && !matches!(self.state, LiveState::Following) { None } else { Some(self.head_block) }
+    }
+
+    /// Returns whether the chain is halted. It stays so after the end of its follower, until one continues.
+    #[must_use]
+    pub const fn is_halted(&self) -> bool {
+        matches!(self.state, LiveState::Halted { .. })
+    }
+
     /// Returns whether the follower runs: it wrote its status a short time ago. `now_ms` is in milliseconds since the epoch.
     #[must_use]
     pub fn is_live(&self, now_ms: u64) -> bool {
         u128::from(now_ms.saturating_sub(self.written_ms)) <= LAPSE.as_millis()
     }
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
+    LedgerError::Io { action, path: path.to_owned(), source }
 }
 
 fn path_of(store: &Path, chain: Chain) -> PathBuf {
@@ -116,5 +169,8 @@ mod tests {
         assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), Some(status.clone()));
         assert!(status.is_live(130_000) && status.is_live(0));
         assert!(!status.is_live(130_001));
+        assert_eq!(LiveStatus::read_all(store.path()).unwrap(), [status.clone()]);
+        assert_eq!([90, 100, 110].map(|held| status.lag_secs(Timestamp::new(held))), [10, 0, 0]);
+        assert_eq!(LiveStatus::read_live(store.path(), Chain::TRON).unwrap(), None);
     }
 }
