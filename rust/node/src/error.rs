@@ -167,7 +167,8 @@ pub enum NodeError {
     },
     /// The nodes replaced blocks that are final in the store.
     #[error(
-        "the nodes have another block {block} than the store, which is below the {tail} blocks that can be taken back: check that          the nodes are on the right chain; if they are, load the chain into a new store"
+        "the nodes have another block {block} than the store, which is below the {tail} blocks that can be taken back: \
+         check that the nodes are on the right chain; if they are, load the chain into a new store"
     )]
     DeepReorg {
         /// The block below those that can be taken back.
@@ -206,6 +207,11 @@ pub enum NodeError {
 }
 
 impl NodeError {
+    /// Returns whether verified blocks contradict the store: a person has to act.
+    pub(crate) const fn halts(&self) -> bool {
+        matches!(self, Self::DeepReorg { .. } | Self::Contradiction { .. } | Self::Ledger(LedgerError::Conflict { .. }))
+    }
+
     /// Returns whether the same work may succeed later.
     pub(crate) const fn passes(&self) -> bool {
         match self {

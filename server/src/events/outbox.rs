@@ -23,7 +23,7 @@ use super::{cursors, lost};
 use crate::gateway::PublishedItems;
 
 /// The interval at which the feed is looked at.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(10);
 /// Steps that are followed before they are committed.
 const STEPS: usize = 16;
 /// Events that are found before they are committed, unless a single step makes more.

@@ -141,8 +141,11 @@ impl Follower<'_> {
                 return Ok(None);
             }
             let reason = describe(&error);
-            if !error.passes() {
+            if error.halts() {
                 self.status.set(LiveState::Halted { reason }, self.progress)?;
+                return Err(error);
+            }
+            if !error.passes() {
                 return Err(error);
             }
             self.status.set(LiveState::Waiting { reason }, self.progress)?;
@@ -215,8 +218,8 @@ impl Follower<'_> {
             found => found?,
         };
         let last = heads.newest.min(until).min(fork + STEP);
-        self.status.set_heads(LiveState::Following, heads, self.progress)?;
         if last <= fork {
+            self.status.set_heads(LiveState::Following, heads, self.progress)?;
             return Ok(Look::Idle);
         }
         let mut blocks = self.prepare(&session.intake, &session.writer.snapshot(), (fork + 1, last), hash)?;
