@@ -25,6 +25,7 @@
 mod build;
 mod column;
 mod container;
+mod derived;
 mod fee;
 mod knots;
 mod layout;

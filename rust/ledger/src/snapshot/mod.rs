@@ -3,6 +3,7 @@
 mod accounts;
 mod addresses;
 mod bridges;
+mod carried;
 mod columns;
 mod history;
 mod postings;
@@ -25,6 +26,7 @@ use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentE
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::labels::LabelTable;
+use crate::lineage::{CarriedSegments, SegmentIdentity};
 use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
@@ -35,6 +37,8 @@ use crate::read::{
     TransactionRef, TransactionRun, TransactionRuns, Transactions, VisitEdge, VisitMovement, VisitWeight,
 };
 use crate::segment::{HistoryStart, MissingOrdinals, Segment, fee_of, openings_of};
+
+pub(crate) use self::carried::Carried;
 
 /// One immutable generation of a store.
 pub struct Snapshot {
@@ -60,6 +64,9 @@ pub struct Snapshot {
     openings: BTreeMap<Chain, BTreeMap<Asset, Opening>>,
     /// The same by segment, in its numbers.
     begins: Vec<OnceLock<Vec<HistoryStart>>>,
+    /// The identity of each segment; empty where generations hand nothing on.
+    identities: Vec<SegmentIdentity>,
+    carried: BTreeMap<Chain, Arc<Carried>>,
     /// The hold on the generation, dropped with its last user.
     _hold: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -91,7 +98,7 @@ impl Snapshot {
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
         let logs = vec![None; segments.len()];
-        let bridges = segments.iter().map(|_| SegmentBridges::default()).collect();
+        let bridges = segments.iter().map(|segment| SegmentBridges::new(None, segment)).collect();
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
         let (exchange_rates, labels) = (Arc::default(), Arc::default());
         Self {
@@ -111,6 +118,8 @@ impl Snapshot {
             bridges,
             openings,
             begins,
+            identities: Vec::new(),
+            carried: BTreeMap::new(),
             _hold: None,
         }
     }
@@ -118,6 +127,13 @@ impl Snapshot {
     /// Attaches a hold on the generation, which is dropped with the snapshot.
     pub(crate) fn with_hold(self, hold: Arc<dyn Any + Send + Sync>) -> Self {
         Self { _hold: Some(hold), ..self }
+    }
+
+    /// With the contents of its segments, and what generations hand on of each chain.
+    pub(crate) fn with_carried(self, contents: Vec<u128>, carried: BTreeMap<Chain, Arc<Carried>>) -> Self {
+        let placed = self.segments.iter().zip(contents);
+        let identities = placed.map(|(segment, content)| SegmentIdentity::of(segment, content)).collect();
+        Self { identities, carried, ..self }
     }
 
     /// With exchange rates.
@@ -163,7 +179,9 @@ impl Snapshot {
 
     /// With the indexes of link keys that are built, by segment.
     pub(crate) fn with_bridges(self, files: Vec<Option<Arc<BridgeFile>>>) -> Self {
-        Self { bridges: files.into_iter().map(SegmentBridges::new).collect(), ..self }
+        let placed = files.into_iter().zip(&self.segments);
+        let bridges = placed.map(|(file, segment)| SegmentBridges::new(file, segment)).collect();
+        Self { bridges, ..self }
     }
 
     /// Returns where histories begin, in the numbers of a segment.
@@ -211,6 +229,12 @@ impl Snapshot {
     /// When a segment is damaged.
     pub fn output(&self, chain: Chain, point: &OutPoint) -> Result<Option<OutputFacts>> {
         self.first(chain, |_, segment| segment.output(point))
+    }
+
+    /// The segments, and what generations hand on of one kind.
+    fn carried_of<T>(&self, chain: Chain, kind: impl Fn(&Carried) -> &T) -> CarriedSegments<'_, T> {
+        let cache = self.carried.get(&chain).map(|carried| kind(carried));
+        CarriedSegments { segments: &self.segments, cache: cache.map(|cache| (cache, &self.identities[..])) }
     }
 
     fn of_chain(&self, chain: Chain) -> impl Iterator<Item = (u32, &Segment)> {
@@ -502,7 +526,7 @@ impl ClusterReader for Snapshot {
         let (Some(clusters), Some(places)) = (self.clusters.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Clusters::NONE));
         };
-        clusters.clusters(&self.segments, places, cancel)
+        clusters.clusters(self.carried_of(chain, |carried| &carried.clusters), places, cancel)
     }
 
     fn labelled(&self, chain: Chain, cluster: &Cluster, cancel: &Cancel) -> Result<&[Address]> {
@@ -546,7 +570,7 @@ impl Balances for Snapshot {
         let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Holders::NOBODY));
         };
-        holders.holders(&self.segments, places, asset)
+        holders.holders(self.carried_of(chain, |carried| &carried.holders), places, asset)
     }
 }
 

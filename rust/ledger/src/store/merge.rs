@@ -6,10 +6,9 @@ use std::sync::Arc;
 use headwater_types::Chain;
 
 use super::contents::ChainContents;
-use super::parts::{Part, Storage, keep_merged};
+use super::parts::{Part, Storage, keep_joined};
 use super::tiers;
 use crate::read::Result;
-use crate::segment::Source;
 use crate::{Cancel, LedgerError};
 
 /// The progress of a merge: of how many rows, how many are merged.
@@ -88,8 +87,8 @@ fn merge(
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let names: BTreeSet<String> = parts.iter().map(|part| part.file.name.clone()).collect();
-    let sources: Vec<_> = parts.iter().map(|part| Source { segment: &part.segment, without: &[] }).collect();
-    match keep_merged(storage, (chain, held.network), &sources, merging, cancel) {
+    let sources: Vec<_> = parts.iter().collect();
+    match keep_joined(storage, (chain, held.network), &sources, merging, cancel) {
         // Blocks or times too far apart for one segment, or too many of something.
         Err(LedgerError::SegmentFull { .. }) => {
             held.apart.extend(names);
