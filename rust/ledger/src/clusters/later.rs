@@ -14,6 +14,7 @@ use super::records::{Cluster, ClusterJoin, FirstSeen, Member, Root};
 use crate::Cancel;
 use crate::error::Result;
 use crate::primitives::unpack;
+use crate::segment::AccountFilter;
 use crate::lineage::{SegmentDiff, SegmentIdentity, compare};
 
 /// The member that a node of the forest stands for.
@@ -213,12 +214,12 @@ impl LaterClusters {
         }
         // What the table covers is before all others.
         let newer = if first.is_none() { &search.newer[..] } else { &[] };
-        for (from, number) in newer {
+        for (from, number, filter) in newer {
             if first.is_some_and(|first: FirstSeen| first.block < *from) {
                 break;
             }
             let newer = all[*number].1;
-            let id = if *number == segment { Some(id) } else { newer.account(&address)? };
+            let id = if *number == segment { Some(id) } else { filter.account(newer, &address)? };
             let found = id.map(|id| first_in(newer, id)).transpose()?.flatten();
             first = first.into_iter().chain(found).min();
         }
@@ -252,16 +253,19 @@ struct AppearanceOrder {
     /// Those that the table covers.
     covered: Vec<usize>,
     /// The others by their first block, which is with them.
-    newer: Vec<(u64, usize)>,
+    newer: Vec<(u64, usize, Arc<AccountFilter>)>,
 }
 
 impl AppearanceOrder {
     fn of(base: &Base<'_>, all: &[NumberedSegment<'_>]) -> Self {
         let (covered, newer): (Vec<usize>, Vec<usize>) =
             (0..all.len()).partition(|number| base.covered().contains(&all[*number].0));
-        let with_block = |number: usize| Some((all[number].1.block_range()?.0, number));
-        let mut newer: Vec<(u64, usize)> = newer.into_iter().filter_map(with_block).collect();
-        newer.sort_unstable();
+        let with_block = |number: usize| {
+            let segment = all[number].1;
+            Some((segment.block_range()?.0, number, segment.derived.get()))
+        };
+        let mut newer: Vec<(u64, usize, Arc<AccountFilter>)> = newer.into_iter().filter_map(with_block).collect();
+        newer.sort_unstable_by_key(|(from, number, _)| (*from, *number));
         Self { covered, newer }
     }
 }

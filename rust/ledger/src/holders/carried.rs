@@ -122,6 +122,8 @@ struct NumberedSegment {
     begins: Vec<HistoryStart>,
     /// The numbers of its assets.
     numbers: Vec<u32>,
+    /// Its assets by number.
+    locals: FxHashMap<u32, u32>,
 }
 
 impl State {
@@ -159,7 +161,8 @@ impl State {
             }
             numbers.push(number);
         }
-        Ok(NumberedSegment { segment: Arc::clone(segment), begins, numbers })
+        let locals = numbers.iter().copied().zip(0..).collect();
+        Ok(NumberedSegment { segment: Arc::clone(segment), begins, numbers, locals })
     }
 
     /// Continues to a generation; returns whether that was possible. If not, or after an error, the state is void.
@@ -263,18 +266,16 @@ impl State {
                 continue;
             }
             let address = segment.address(id)?;
-            let mut of_table = None;
+            let mut in_table = None;
             for held in holdings {
                 let key = (address, numbered.numbers[held.asset as usize]);
                 if !self.sums.contains_key(&key) {
-                    let of_table = match &of_table {
-                        Some(of_table) => of_table,
-                        None => of_table.insert(self.sums_of_table(&address)?),
+                    let in_table = match &in_table {
+                        Some(in_table) => in_table,
+                        None => in_table.insert(self.places_in_table(&address)?),
                     };
-                    let (account, sums) = of_table;
-                    let of_asset = sums.iter().find(|(asset, ..)| *asset == key.1);
-                    let (came, sent) = of_asset.map_or((Amount::ZERO, Amount::ZERO), |(_, came, sent)| (*came, *sent));
-                    let account = account.unwrap_or((slot, id));
+                    let (came, sent) = self.sums_of_table(in_table, key.1)?;
+                    let account = in_table.first().copied().unwrap_or((slot, id));
                     self.sums.insert(key, AccountSums { came, sent, account, is_replaced: false });
                 }
                 let Some(sums) = self.sums.get_mut(&key) else { continue };
@@ -291,26 +292,29 @@ impl State {
         Ok(())
     }
 
-    /// Returns what the segments of the table hold of an account: its first place, and by asset what came and was sent.
-    #[expect(clippy::type_complexity, reason = "used in one place")]
-    fn sums_of_table(&self, address: &Address) -> Result<(Option<(u32, u32)>, Vec<(u32, Amount, Amount)>)> {
-        let (mut first, mut sums) = (None, Vec::<(u32, Amount, Amount)>::new());
-        let add = |sum: &mut Amount, amount: Amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
+    /// Returns the numbers of the segments of the table that have an account, and the account there.
+    fn places_in_table(&self, address: &Address) -> Result<Vec<(u32, u32)>> {
+        let mut places = Vec::new();
         for (number, covered) in (0..).zip(&self.covered) {
-            let Some(id) = covered.segment.account(address)? else { continue };
-            first.get_or_insert((number, id));
-            for held in covered.segment.holdings(id, &covered.begins)? {
-                let asset = covered.numbers[held.asset as usize];
-                let at = sums.iter().position(|(known, ..)| *known == asset).unwrap_or_else(|| {
-                    sums.push((asset, Amount::ZERO, Amount::ZERO));
-                    sums.len() - 1
-                });
-                add(&mut sums[at].1, held.opening);
-                add(&mut sums[at].1, held.received);
-                add(&mut sums[at].2, held.sent);
+            places.extend(covered.segment.account(address)?.map(|id| (number, id)));
+        }
+        Ok(places)
+    }
+
+    /// Returns what came to an account and what it sent of an asset in the segments of the table.
+    fn sums_of_table(&self, places: &[(u32, u32)], asset: u32) -> Result<(Amount, Amount)> {
+        let (mut came, mut sent) = (Amount::ZERO, Amount::ZERO);
+        let add = |sum: &mut Amount, amount: Amount| *sum = sum.checked_add(amount).unwrap_or(Amount::MAX);
+        for (number, id) in places {
+            let covered = &self.covered[*number as usize];
+            let Some(local) = covered.locals.get(&asset) else { continue };
+            if let Some(held) = covered.segment.holding(*id, *local, &covered.begins)? {
+                add(&mut came, held.opening);
+                add(&mut came, held.received);
+                add(&mut sent, held.sent);
             }
         }
-        Ok((first, sums))
+        Ok((came, sent))
     }
 
     /// Puts the rows of accounts that changed into the changes of an asset.

@@ -45,6 +45,8 @@ pub(super) enum Extent {
     Due,
     /// The merges that reading needs, while more is to come.
     Crowded,
+    /// All that no table of the chain covers, where it has one.
+    Uncovered,
     /// All that fits into one segment.
     Most,
 }
@@ -165,6 +167,7 @@ impl Contents {
         let outcome = match extent {
             Extent::Due => merge::merge_due(chain, &mut after, tiers::due, (storage, merging), cancel)?,
             Extent::Crowded => merge::merge_due(chain, &mut after, tiers::crowded, (storage, merging), cancel)?,
+            Extent::Uncovered => merge::merge_uncovered(chain, &mut after, (storage, merging), cancel)?,
             Extent::Most => merge::merge_most(chain, &mut after, storage, merging, cancel)?,
         };
         Ok(((outcome != Outcome::Idle).then(|| self.with_chain(chain, after)), outcome))

@@ -108,6 +108,19 @@ impl Contents {
         Ok(Some(after))
     }
 
+    /// The chains with a table over all their segments that is missing, stale, or so old that it is to be rewritten.
+    pub(super) fn chains_with_due_tables(&self) -> Result<Vec<Chain>> {
+        let mut chains = Vec::new();
+        for (chain, held) in &self.chains {
+            for kind in KINDS.iter().filter(|kind| kind.scope() == Scope::Chain) {
+                if !chains.contains(chain) && !self.due(*kind, (*chain, held), (Occasion::Request, self))?.is_empty() {
+                    chains.push(*chain);
+                }
+            }
+        }
+        Ok(chains)
+    }
+
     /// Counts the sidecars of a chain that are missing or stale.
     pub(super) fn underived(&self, chain: Chain, held: &ChainContents) -> Result<u64> {
         KINDS.iter().try_fold(0, |count, kind| {
