@@ -18,9 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use headwater_bench::generator::{
-    CHUNK_ROWS, Coins, FIRST_BLOCK, Generator, Preset, listings, token_of,
-};
+use headwater_bench::generator::{CHUNK_ROWS, Coins, FIRST_BLOCK, Generator, Preset, listings, token_of};
 use headwater_bench::suite::counters::memory;
 use headwater_ledger::bridges::legs;
 use headwater_ledger::facts::{Batch, BlockFacts, LogFacts, OutputFacts, TransactionFacts};
@@ -47,7 +45,14 @@ const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4d
 const MEMO: &[u8] = b"=:ETH.ETH:0x57bbebae9ad82bd7e06ba091ac12753d126a64aa:0";
 
 const STEPS: [&str; 9] = [
-    "ethereum: commit", "ethereum: open", "holders", "legs", "logs", "bitcoin: commit", "bitcoin: open", "clusters",
+    "ethereum: commit",
+    "ethereum: open",
+    "holders",
+    "legs",
+    "logs",
+    "bitcoin: commit",
+    "bitcoin: open",
+    "clusters",
     "seal both, not in the sum",
 ];
 

@@ -84,7 +84,10 @@ mod tests {
     use super::*;
 
     fn of(contents: &[(u128, u64, u64)]) -> Vec<SegmentIdentity> {
-        contents.iter().map(|&(content, first, last)| SegmentIdentity { content, blocks: Some((first, last)) }).collect()
+        contents
+            .iter()
+            .map(|&(content, first, last)| SegmentIdentity { content, blocks: Some((first, last)) })
+            .collect()
     }
 
     #[test]
@@ -97,8 +100,7 @@ mod tests {
     #[test]
     fn a_replaced_block_is_removed_and_added() {
         let (known, now) = (of(&[(5, 0, 9), (7, 10, 10)]), of(&[(5, 0, 9), (9, 10, 10)]));
-        let expected =
-            SegmentDiff { kept: vec![(0, 0)], removed: vec![1], added: vec![1], ..SegmentDiff::default() };
+        let expected = SegmentDiff { kept: vec![(0, 0)], removed: vec![1], added: vec![1], ..SegmentDiff::default() };
         assert_eq!(compare(&known, &now), expected);
     }
 

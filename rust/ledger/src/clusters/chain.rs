@@ -96,8 +96,7 @@ fn later(
     let later = if added.is_empty() {
         held
     } else {
-        let all: Vec<NumberedSegment<'_>> =
-            places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
+        let all: Vec<NumberedSegment<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
         let added: Vec<u32> = added.into_iter().map(|at| newer[at]).collect();
         let mut later = LaterClusters::clone(&held);
         let base = Base { segments, table: table.map(|(file, covered)| (&**file, covered)) };

@@ -13,9 +13,9 @@ use super::payments::{NumberedSegment, Payment, Payments, first_in};
 use super::records::{Cluster, ClusterJoin, FirstSeen, Member, Root};
 use crate::Cancel;
 use crate::error::Result;
+use crate::lineage::{SegmentDiff, SegmentIdentity, compare};
 use crate::primitives::unpack;
 use crate::segment::AccountFilter;
-use crate::lineage::{SegmentDiff, SegmentIdentity, compare};
 
 /// The member that a node of the forest stands for.
 #[derive(Debug, Clone, Copy)]

@@ -94,8 +94,7 @@ impl ChainHolders {
         }
         let found = match carried.cache {
             Some((cache, all)) => {
-                let identities: Vec<SegmentIdentity> =
-                    sources.newer.iter().map(|place| all[*place as usize]).collect();
+                let identities: Vec<SegmentIdentity> = sources.newer.iter().map(|place| all[*place as usize]).collect();
                 cache.changes(sources, &identities)?
             }
             None => changes_of(sources)?,

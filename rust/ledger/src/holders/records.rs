@@ -24,8 +24,7 @@ pub struct Holders<'a> {
 
 impl Holders<'_> {
     /// Those of an asset on a chain of which nothing is held.
-    pub(crate) const NOBODY: Self =
-        Self {
+    pub(crate) const NOBODY: Self = Self {
         view: SlotView { segments: &[], covered: &[], places: None },
         rows: None,
         changes: None,

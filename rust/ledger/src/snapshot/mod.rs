@@ -26,7 +26,7 @@ use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentE
 use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::labels::LabelTable;
-use crate::lineage::{CarriedSegments, SegmentIdentity};
+use crate::lineage::SegmentIdentity;
 use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
@@ -129,13 +129,6 @@ impl Snapshot {
         Self { _hold: Some(hold), ..self }
     }
 
-    /// With the contents of its segments, and what generations hand on of each chain.
-    pub(crate) fn with_carried(self, contents: Vec<u128>, carried: BTreeMap<Chain, Arc<Carried>>) -> Self {
-        let placed = self.segments.iter().zip(contents);
-        let identities = placed.map(|(segment, content)| SegmentIdentity::of(segment, content)).collect();
-        Self { identities, carried, ..self }
-    }
-
     /// With exchange rates.
     pub(crate) fn with_exchange_rates(self, exchange_rates: Arc<FxTable>) -> Self {
         Self { exchange_rates, ..self }
@@ -229,12 +222,6 @@ impl Snapshot {
     /// When a segment is damaged.
     pub fn output(&self, chain: Chain, point: &OutPoint) -> Result<Option<OutputFacts>> {
         self.first(chain, |_, segment| segment.output(point))
-    }
-
-    /// The segments, and what generations hand on of one kind.
-    fn carried_of<T>(&self, chain: Chain, kind: impl Fn(&Carried) -> &T) -> CarriedSegments<'_, T> {
-        let cache = self.carried.get(&chain).map(|carried| kind(carried));
-        CarriedSegments { segments: &self.segments, cache: cache.map(|cache| (cache, &self.identities[..])) }
     }
 
     fn of_chain(&self, chain: Chain) -> impl Iterator<Item = (u32, &Segment)> {

@@ -22,8 +22,8 @@ use super::sidecar::{Kind, Sidecar, kind_of};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
 use crate::labels::{Disputes, LabelFile};
-use crate::snapshot::Carried;
 use crate::read::{CoverageTable, Result};
+use crate::snapshot::Carried;
 
 /// The one format that is written and read.
 const FORMAT: u32 = 3;

@@ -70,7 +70,8 @@ pub(super) fn merge_uncovered(
 
 /// The segments that may be merged: those that a table of the chain covers, and the others.
 fn by_coverage(held: &ChainContents) -> (Vec<Arc<Part>>, Vec<Arc<Part>>) {
-    let tables = || held.sidecars.all().filter(|(kind, _)| kind_of(kind).is_some_and(|kind| kind.scope() == Scope::Chain));
+    let tables =
+        || held.sidecars.all().filter(|(kind, _)| kind_of(kind).is_some_and(|kind| kind.scope() == Scope::Chain));
     let covered: BTreeSet<&str> = tables().flat_map(|(_, table)| table.covers.iter().map(String::as_str)).collect();
     mergeable(held).into_iter().partition(|part| covered.contains(&*part.file.name))
 }
