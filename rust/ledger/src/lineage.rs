@@ -71,7 +71,9 @@ pub(crate) fn compare(known: &[SegmentIdentity], now: &[SegmentIdentity]) -> Seg
         else {
             return true;
         };
-        merged.iter().for_each(|place| is_left[*place] = false);
+        for place in &merged {
+            is_left[*place] = false;
+        }
         diff.merged.push((merged, *at));
         false
     });

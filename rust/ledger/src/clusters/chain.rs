@@ -51,7 +51,7 @@ impl ChainClusters {
     /// The clusters; `places` are those of all segments of the chain. `None` when too much is outside of the table.
     pub(crate) fn clusters<'a>(
         &'a self,
-        carried: CarriedSegments<'a, ClusterCache>,
+        carried: &CarriedSegments<'a, ClusterCache>,
         places: &[u32],
         cancel: &Cancel,
     ) -> Result<Option<Clusters<'a>>> {
@@ -72,7 +72,7 @@ impl ChainClusters {
                 if outside > MAX_UNCOVERED {
                     return Ok(None);
                 }
-                let later = later(&carried, table, (places, &newer), cancel)?;
+                let later = later(carried, table, (places, &newer), cancel)?;
                 self.later.get_or_init(|| later)
             }
         };

@@ -185,7 +185,9 @@ impl State {
             self.read[at].segment = Arc::clone(sources.at(sources.newer[now]));
         }
         let mut is_gone = vec![false; self.read.len()];
-        removed.iter().for_each(|at| is_gone[*at] = true);
+        for at in &removed {
+            is_gone[*at] = true;
+        }
         for (from, at) in merged {
             let slot = self.take_slot();
             for from in from {

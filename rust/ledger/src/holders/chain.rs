@@ -36,7 +36,7 @@ impl ChainHolders {
     /// table.
     pub(crate) fn holders<'a>(
         &'a self,
-        carried: CarriedSegments<'a, HolderCache>,
+        carried: &CarriedSegments<'a, HolderCache>,
         places: &[u32],
         asset: &Asset,
     ) -> Result<Option<Holders<'a>>> {
@@ -55,7 +55,7 @@ impl ChainHolders {
                 return Ok(None);
             }
             let file = table.map(|table| &table.file);
-            Some(self.changes(&carried, &Sources { segments, table: file, covered, newer: &newer })?)
+            Some(self.changes(carried, &Sources { segments, table: file, covered, newer: &newer })?)
         };
         let view = SlotView { segments, covered, places: changes.map(|changes| &changes.slots) };
         let changes = changes.and_then(|changes| changes.by_asset.get(asset)).map(|changes| &**changes);

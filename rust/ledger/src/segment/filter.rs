@@ -42,7 +42,9 @@ fn of(segment: &Segment) -> Result<Vec<u64>> {
     let mut bits = vec![0; (accounts as usize * BITS_PER_ACCOUNT).div_ceil(64).max(1)];
     for id in 0..accounts {
         let length = bits.len();
-        places(length, &segment.address(id)?).into_iter().for_each(|(word, bit)| bits[word] |= bit);
+        for (word, bit) in places(length, &segment.address(id)?) {
+            bits[word] |= bit;
+        }
     }
     Ok(bits)
 }
@@ -53,7 +55,7 @@ fn places(words: usize, address: &Address) -> [(usize, u64); 3] {
     address.hash(&mut hasher);
     let hash = hasher.finish();
     [0, 20, 40].map(|shift| {
-        let bit = (hash.rotate_right(shift) as usize) % (words * 64);
+        let bit = usize::try_from(hash.rotate_right(shift) >> 32).unwrap_or(0) % (words * 64);
         (bit / 64, 1 << (bit % 64))
     })
 }

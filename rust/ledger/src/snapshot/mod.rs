@@ -513,7 +513,7 @@ impl ClusterReader for Snapshot {
         let (Some(clusters), Some(places)) = (self.clusters.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Clusters::NONE));
         };
-        clusters.clusters(self.carried_of(chain, |carried| &carried.clusters), places, cancel)
+        clusters.clusters(&self.carried_of(chain, |carried| &carried.clusters), places, cancel)
     }
 
     fn labelled(&self, chain: Chain, cluster: &Cluster, cancel: &Cancel) -> Result<&[Address]> {
@@ -557,7 +557,7 @@ impl Balances for Snapshot {
         let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Holders::NOBODY));
         };
-        holders.holders(self.carried_of(chain, |carried| &carried.holders), places, asset)
+        holders.holders(&self.carried_of(chain, |carried| &carried.holders), places, asset)
     }
 }
 
