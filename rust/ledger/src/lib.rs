@@ -35,6 +35,7 @@ pub mod store;
 mod bits;
 mod cancel;
 mod error;
+mod lineage;
 mod live;
 mod primitives;
 mod snapshot;

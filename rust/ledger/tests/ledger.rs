@@ -2,6 +2,7 @@
 //! tests that start processes have their own: between fork and exec a child holds the locks of its parent.
 
 mod approximate;
+mod carried;
 mod clusters;
 mod disk;
 mod disputes;

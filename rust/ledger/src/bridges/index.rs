@@ -80,17 +80,23 @@ impl BridgeFile {
 }
 
 /// The index of a segment in one generation: its file, or what is found of it once.
-#[derive(Default)]
 pub(crate) struct SegmentBridges {
     file: Option<Arc<BridgeFile>>,
-    found: OnceLock<Vec<(u64, u32)>>,
+    found: Arc<FoundLegs>,
+}
+
+/// The legs that were found in a segment, kept with it for all generations.
+#[derive(Default)]
+struct FoundLegs {
+    /// Hashed keys and their rows, in order, where no file has them.
+    keys: OnceLock<Vec<(u64, u32)>>,
     /// Rows with legs, in order.
     rows: OnceLock<Vec<u32>>,
 }
 
 impl SegmentBridges {
-    pub(crate) fn new(file: Option<Arc<BridgeFile>>) -> Self {
-        Self { file, found: OnceLock::new(), rows: OnceLock::new() }
+    pub(crate) fn new(file: Option<Arc<BridgeFile>>, segment: &Segment) -> Self {
+        Self { file, found: segment.derived.get() }
     }
 
     /// The rows that may have legs with a key, in order; `None` where no index is built and the segment is large.
@@ -115,7 +121,7 @@ impl SegmentBridges {
 
     /// Returns whether a row has legs; `None` where no index is built and the segment is large.
     pub(crate) fn has_legs(&self, segment: &Segment, row: u32, cancel: &Cancel) -> Result<Option<bool>> {
-        let rows = match self.rows.get() {
+        let rows = match self.found.rows.get() {
             Some(rows) => rows,
             None => {
                 let rows = match (&self.file, self.found(segment, cancel)?) {
@@ -127,7 +133,7 @@ impl SegmentBridges {
                     }
                     (None, None) => return Ok(None),
                 };
-                self.rows.get_or_init(|| rows)
+                self.found.rows.get_or_init(|| rows)
             }
         };
         Ok(Some(rows.binary_search(&row).is_ok()))
@@ -135,13 +141,16 @@ impl SegmentBridges {
 
     /// The keys of a segment without an index; `None` where it is large.
     fn found(&self, segment: &Segment, cancel: &Cancel) -> Result<Option<&[(u64, u32)]>> {
-        if let Some(found) = self.found.get() {
+        if self.file.is_some() {
+            return Ok(None);
+        }
+        if let Some(found) = self.found.keys.get() {
             return Ok(Some(found));
         }
-        if self.file.is_some() || u64::from(segment.transactions()) > MAX_UNINDEXED {
+        if u64::from(segment.transactions()) > MAX_UNINDEXED {
             return Ok(None);
         }
         let found = keys(segment, &|_| {}, cancel)?;
-        Ok(Some(self.found.get_or_init(|| found)))
+        Ok(Some(self.found.keys.get_or_init(|| found)))
     }
 }

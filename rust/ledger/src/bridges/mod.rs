@@ -5,7 +5,7 @@
 //! the segments of all chains, and whatever shares it is joined when it is asked for. So the order of ingest changes no
 //! answer, and blocks that are taken back leave nothing behind.
 //!
-//! A segment without an index is read on the first question of a generation, as long as it is small.
+//! A segment without an index is read on the first question about it, as long as it is small.
 
 mod build;
 mod index;

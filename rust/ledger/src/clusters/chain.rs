@@ -8,30 +8,17 @@ use rustc_hash::FxHashMap;
 use super::MAX_UNCOVERED;
 use super::base::Base;
 use super::file::ClusterFile;
-use super::later::{LaterCache, LaterClusters};
+use super::later::{ClusterCache, LaterClusters};
 use super::payments::NumberedSegment;
 use super::view::Clusters;
 use crate::Cancel;
 use crate::error::Result;
-use crate::segment::Container;
+use crate::lineage::{CarriedSegments, SegmentIdentity};
 use crate::segment::Segment;
-
-/// An open table, and what came behind it when it was last asked.
-pub(crate) struct KeptFile {
-    pub(crate) file: ClusterFile,
-    later: LaterCache,
-}
-
-impl KeptFile {
-    /// Reads the numbers about the whole file, not the tables.
-    pub(crate) fn read(file: Container) -> Result<Self> {
-        Ok(Self { file: ClusterFile::read(file)?, later: LaterCache::default() })
-    }
-}
 
 /// A table and the places of the segments that it covers.
 pub(crate) struct ClusterTable {
-    pub(crate) file: Arc<KeptFile>,
+    pub(crate) file: Arc<ClusterFile>,
     pub(crate) covered: Vec<u32>,
 }
 
@@ -64,17 +51,18 @@ impl ChainClusters {
     /// The clusters; `places` are those of all segments of the chain. `None` when too much is outside of the table.
     pub(crate) fn clusters<'a>(
         &'a self,
-        segments: &'a [Arc<Segment>],
+        carried: &CarriedSegments<'a, ClusterCache>,
         places: &[u32],
         cancel: &Cancel,
     ) -> Result<Option<Clusters<'a>>> {
+        let segments = carried.segments;
         let at = |place: &u32| &*segments[*place as usize];
         let is_sound = |table: &&ClusterTable| {
             let (covered, newer): (Vec<u32>, Vec<u32>) = places.iter().partition(|place| table.covered.contains(place));
             is_behind(&covered.iter().map(at).collect::<Vec<_>>(), &newer.iter().map(at).collect::<Vec<_>>())
         };
         let table = self.table.as_ref().filter(is_sound);
-        let table = table.map(|table| (&*table.file, &table.covered[..]));
+        let table = table.map(|table| (&table.file, &table.covered[..]));
         let covered = table.map_or(&[][..], |(_, covered)| covered);
         let newer: Vec<u32> = places.iter().copied().filter(|place| !covered.contains(place)).collect();
         let later = match self.later.get() {
@@ -84,36 +72,39 @@ impl ChainClusters {
                 if outside > MAX_UNCOVERED {
                     return Ok(None);
                 }
-                let later = later(segments, table, (places, &newer), cancel)?;
+                let later = later(carried, table, (places, &newer), cancel)?;
                 self.later.get_or_init(|| later)
             }
         };
-        let table = table.map(|(kept, covered)| (&kept.file, covered));
+        let table = table.map(|(file, covered)| (&**file, covered));
         Ok(Some(Clusters { base: Base { segments, table }, later }))
     }
 }
 
 fn later(
-    segments: &[Arc<Segment>],
-    table: Option<(&KeptFile, &[u32])>,
+    carried: &CarriedSegments<'_, ClusterCache>,
+    table: Option<(&Arc<ClusterFile>, &[u32])>,
     (places, newer): (&[u32], &[u32]),
     cancel: &Cancel,
 ) -> Result<Arc<LaterClusters>> {
-    let of_newer: Vec<&Arc<Segment>> = newer.iter().map(|place| &segments[*place as usize]).collect();
-    let (known, held) = table.map_or_else(Default::default, |(kept, _)| kept.later.take_up(&of_newer));
-    let (before, behind) = of_newer.split_at(known);
-    let sets = [before, behind].map(|set| set.iter().map(|segment| &***segment).collect::<Vec<_>>());
-    let (known, held) = if is_behind(&sets[0], &sets[1]) { (known, held) } else { Default::default() };
-    if known == newer.len() {
-        return Ok(held);
-    }
-    let all: Vec<NumberedSegment<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
-    let mut later = LaterClusters::clone(&held);
-    let base = Base { segments, table: table.map(|(kept, covered)| (&kept.file, covered)) };
-    later.extend(base, &all, &newer[known..], cancel)?;
-    let later = Arc::new(later);
-    if let Some((kept, _)) = table {
-        kept.later.keep(&of_newer, &later);
+    let segments = carried.segments;
+    let identities = |all: &[SegmentIdentity]| newer.iter().map(|place| all[*place as usize]).collect::<Vec<_>>();
+    let cache = carried.cache.map(|(cache, all)| (cache, identities(all)));
+    let file = table.map(|(file, _)| file);
+    let held = cache.as_ref().and_then(|(cache, now)| cache.take_up(file, now));
+    let (held, added) = held.unwrap_or_else(|| (Arc::default(), (0..newer.len()).collect()));
+    let later = if added.is_empty() {
+        held
+    } else {
+        let all: Vec<NumberedSegment<'_>> = places.iter().map(|place| (*place, &*segments[*place as usize])).collect();
+        let added: Vec<u32> = added.into_iter().map(|at| newer[at]).collect();
+        let mut later = LaterClusters::clone(&held);
+        let base = Base { segments, table: table.map(|(file, covered)| (&**file, covered)) };
+        later.extend(base, &all, &added, cancel)?;
+        Arc::new(later)
+    };
+    if let Some((cache, now)) = cache {
+        cache.keep(file, &now, &later);
     }
     Ok(later)
 }

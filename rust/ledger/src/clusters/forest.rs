@@ -60,16 +60,17 @@ impl Forest {
         node
     }
 
-    /// Puts two nodes under the older of their roots.
-    pub(super) fn join(&mut self, one: u32, other: u32, by: TxHash) {
+    /// Puts two nodes under the older of their roots. Returns the older and the younger root, where they were two.
+    pub(super) fn join(&mut self, one: u32, other: u32, by: TxHash) -> Option<(u32, u32)> {
         let (one, other) = (self.root(one), self.root(other));
         if one == other {
-            return;
+            return None;
         }
         let is_older = self.nodes[one as usize].first <= self.nodes[other as usize].first;
         let (older, younger) = if is_older { (one, other) } else { (other, one) };
         let node = &mut self.nodes[younger as usize];
         (node.parent, node.joined) = (older, Some((by, older)));
+        Some((older, younger))
     }
 
     pub(super) fn nodes(&self) -> &[Node] {

@@ -1,19 +1,21 @@
 //! Changes that segments behind the table make to its clusters.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use headwater_types::Address;
+use headwater_types::{Address, TxHash};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::base::Base;
+use super::file::ClusterFile;
 use super::forest::Forest;
 use super::link::Link;
-use super::payments::{NumberedSegment, Payment, Payments, first_in, places};
+use super::payments::{NumberedSegment, Payment, Payments, first_in};
 use super::records::{Cluster, ClusterJoin, FirstSeen, Member, Root};
 use crate::Cancel;
 use crate::error::Result;
+use crate::lineage::{SegmentDiff, SegmentIdentity, compare};
 use crate::primitives::unpack;
-use crate::segment::Segment;
+use crate::segment::AccountFilter;
 
 /// The member that a node of the forest stands for.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +34,10 @@ pub(super) struct LaterClusters {
     parts: Vec<Part>,
     by_cluster: FxHashMap<u32, u32>,
     by_address: FxHashMap<Address, u32>,
-    /// The nodes under each root, and the number of their addresses.
-    groups: FxHashMap<u32, (Vec<u32>, u64)>,
+    /// The node behind each one, in a ring of those under one root.
+    next: Vec<u32>,
+    /// The number of addresses under each root; of others, what it was while they were roots.
+    sizes: Vec<u64>,
 }
 
 impl Default for LaterClusters {
@@ -48,7 +52,8 @@ impl LaterClusters {
         parts: Vec::new(),
         by_cluster: FxHashMap::with_hasher(FxBuildHasher),
         by_address: FxHashMap::with_hasher(FxBuildHasher),
-        groups: FxHashMap::with_hasher(FxBuildHasher),
+        next: Vec::new(),
+        sizes: Vec::new(),
     };
 
     pub(super) fn of_cluster(&self, cluster: u32) -> Option<u32> {
@@ -62,8 +67,7 @@ impl LaterClusters {
     /// The cluster that a node is in.
     pub(super) fn cluster(&self, base: &Base<'_>, node: u32) -> Result<Cluster> {
         let root = self.forest.root_of(node);
-        let size = self.groups.get(&root).map_or(0, |(_, size)| *size);
-        Ok(Cluster { name: self.name(base, root)?, size, root: Root::Later(root) })
+        Ok(Cluster { name: self.name(base, root)?, size: self.sizes[root as usize], root: Root::Later(root) })
     }
 
     /// The first members of a root behind a place.
@@ -75,16 +79,16 @@ impl LaterClusters {
         limit: usize,
     ) -> Result<Vec<Member>> {
         let mut found: Vec<(FirstSeen, u32, Option<usize>)> = Vec::new();
-        for node in self.groups.get(&root).map_or(&[][..], |(nodes, _)| nodes) {
-            let first = self.forest.nodes()[*node as usize].first;
-            match (self.parts[*node as usize], base.table) {
+        for node in self.ring(root) {
+            let first = self.forest.nodes()[node as usize].first;
+            match (self.parts[node as usize], base.table) {
                 (Part::Stored(cluster), Some((file, _))) => {
                     for member in file.behind(cluster, after)?.take(limit) {
-                        found.push((file.first(member)?, *node, Some(member)));
+                        found.push((file.first(member)?, node, Some(member)));
                     }
                 }
                 _ if after.is_some_and(|after| first <= after) => {}
-                _ => found.push((first, *node, None)),
+                _ => found.push((first, node, None)),
             }
         }
         found.sort_unstable();
@@ -130,13 +134,35 @@ impl LaterClusters {
         let numbers: Vec<usize> = newer.iter().filter_map(|place| all.iter().position(|(of, _)| of == place)).collect();
         let read: Vec<NumberedSegment<'_>> = numbers.iter().map(|number| all[*number]).collect();
         let mut payments = Payments::of(&read, &|_| {}, cancel)?;
+        let search = AppearanceOrder::of(&base, all);
         while let Some(payment) = payments.next()? {
-            self.add(&base, all, numbers[payment.segment], &payment)?;
+            self.add(&base, (all, &search), numbers[payment.segment], &payment)?;
         }
-        self.regroup(&base)
+        Ok(())
     }
 
-    fn add(&mut self, base: &Base<'_>, all: &[NumberedSegment<'_>], segment: usize, payment: &Payment) -> Result<()> {
+    /// The nodes under a root.
+    fn ring(&self, root: u32) -> impl Iterator<Item = u32> {
+        let behind = move |node: &u32| Some(self.next[*node as usize]).filter(|next| *next != root);
+        std::iter::successors(Some(root), behind)
+    }
+
+    fn join(&mut self, one: u32, other: u32, by: TxHash) {
+        if let Some((older, younger)) = self.forest.join(one, other, by) {
+            self.next.swap(older as usize, younger as usize);
+            self.sizes[older as usize] += self.sizes[younger as usize];
+        }
+    }
+
+    fn push(&mut self, first: FirstSeen, part: Part, size: u64) -> u32 {
+        let node = self.forest.push(first);
+        self.parts.push(part);
+        self.next.push(node);
+        self.sizes.push(size);
+        node
+    }
+
+    fn add(&mut self, base: &Base<'_>, all: Searched<'_>, segment: usize, payment: &Payment) -> Result<()> {
         if let Link::Consolidates(address) = &payment.link
             && !self.consolidates(base, all, (segment, payment), address)?
         {
@@ -147,7 +173,7 @@ impl LaterClusters {
         let first = self.node(base, all, segment, payment.payers[0])?;
         for payer in &payment.payers[1..] {
             let node = self.node(base, all, segment, *payer)?;
-            self.forest.join(first, node, hash);
+            self.join(first, node, hash);
         }
         Ok(())
     }
@@ -156,11 +182,11 @@ impl LaterClusters {
     fn consolidates(
         &mut self,
         base: &Base<'_>,
-        all: &[NumberedSegment<'_>],
+        all: Searched<'_>,
         (segment, payment): (usize, &Payment),
         address: &Address,
     ) -> Result<bool> {
-        let Some(id) = all[segment].1.account(address)? else { return Ok(false) };
+        let Some(id) = all.0[segment].1.account(address)? else { return Ok(false) };
         let node = self.node(base, all, segment, id)?;
         let root = self.forest.root(node);
         for payer in &payment.payers {
@@ -172,74 +198,120 @@ impl LaterClusters {
         Ok(false)
     }
 
-    fn node(&mut self, base: &Base<'_>, all: &[NumberedSegment<'_>], segment: usize, id: u32) -> Result<u32> {
+    fn node(&mut self, base: &Base<'_>, (all, search): Searched<'_>, segment: usize, id: u32) -> Result<u32> {
         let address = all[segment].1.address(id)?;
         if let Some(node) = self.by_address.get(&address) {
             return Ok(*node);
         }
-        let places = places(all, segment, id)?;
-        for (number, id) in &places {
-            let Some((file, cluster)) = base.stored_at(all[*number].0, *id)? else { continue };
-            if let Some(node) = self.by_cluster.get(&cluster) {
-                return Ok(*node);
-            }
-            let node = self.forest.push(file.first(file.name(cluster)?)?);
-            self.parts.push(Part::Stored(cluster));
-            self.by_cluster.insert(cluster, node);
-            return Ok(node);
-        }
         let mut first = None;
-        for (number, id) in &places {
-            first = first.into_iter().chain(first_in(all[*number].1, *id)?).min();
+        for number in &search.covered {
+            let (place, covered) = all[*number];
+            let Some(id) = covered.account(&address)? else { continue };
+            if let Some((file, cluster)) = base.stored_at(place, id)? {
+                return self.stored(file, cluster);
+            }
+            first = first.into_iter().chain(first_in(covered, id)?).min();
+        }
+        // What the table covers is before all others.
+        let newer = if first.is_none() { &search.newer[..] } else { &[] };
+        for (from, number, filter) in newer {
+            if first.is_some_and(|first: FirstSeen| first.block < *from) {
+                break;
+            }
+            let newer = all[*number].1;
+            let id = if *number == segment { Some(id) } else { filter.account(newer, &address)? };
+            let found = id.map(|id| first_in(newer, id)).transpose()?.flatten();
+            first = first.into_iter().chain(found).min();
         }
         let Some(first) = first else { return Err(all[segment].1.miscounted(id)) };
-        let node = self.forest.push(first);
-        self.parts.push(Part::Single(address));
+        let node = self.push(first, Part::Single(address), 1);
         self.by_address.insert(address, node);
         Ok(node)
     }
 
-    /// Finds anew what is under each root. A single address that was only looked at is in no cluster.
-    fn regroup(&mut self, base: &Base<'_>) -> Result<()> {
-        self.groups.clear();
-        for (node, part) in (0..).zip(&self.parts) {
-            let size = match (part, base.table) {
-                (Part::Stored(cluster), Some((file, _))) => file.size(*cluster)?,
-                _ => 1,
-            };
-            let group = self.groups.entry(self.forest.root(node)).or_default();
-            group.0.push(node);
-            group.1 += size;
+    /// The node of a cluster of the table.
+    fn stored(&mut self, file: &ClusterFile, cluster: u32) -> Result<u32> {
+        if let Some(node) = self.by_cluster.get(&cluster) {
+            return Ok(*node);
         }
-        Ok(())
+        let node = self.push(file.first(file.name(cluster)?)?, Part::Stored(cluster), file.size(cluster)?);
+        self.by_cluster.insert(cluster, node);
+        Ok(node)
     }
 
     /// Returns whether a node is in a cluster, and not an address by itself.
     pub(super) fn is_cluster(&self, node: u32) -> bool {
-        self.groups.get(&self.forest.root_of(node)).is_some_and(|(_, size)| *size > 1)
+        self.sizes[self.forest.root_of(node) as usize] > 1
     }
 }
 
-/// The clusters that the generation before found, for the next one.
+/// The segments of the chain, and the order in which they are searched.
+type Searched<'a> = (&'a [NumberedSegment<'a>], &'a AppearanceOrder);
+
+/// The order in which segments are searched for the first appearance of an address. All are places in a list.
+struct AppearanceOrder {
+    /// Those that the table covers.
+    covered: Vec<usize>,
+    /// The others by their first block, which is with them.
+    newer: Vec<(u64, usize, Arc<AccountFilter>)>,
+}
+
+impl AppearanceOrder {
+    fn of(base: &Base<'_>, all: &[NumberedSegment<'_>]) -> Self {
+        let (covered, newer): (Vec<usize>, Vec<usize>) =
+            (0..all.len()).partition(|number| base.covered().contains(&all[*number].0));
+        let with_block = |number: usize| {
+            let segment = all[number].1;
+            Some((segment.block_range()?.0, number, segment.derived.get()))
+        };
+        let mut newer: Vec<(u64, usize, Arc<AccountFilter>)> = newer.into_iter().filter_map(with_block).collect();
+        newer.sort_unstable_by_key(|(from, number, _)| (*from, *number));
+        Self { covered, newer }
+    }
+}
+
+/// States that are kept: the newest, and those before it for blocks that are taken back.
+const MAX_STATES: usize = 3;
+
+/// The clusters that generations before found, for the next one.
 #[derive(Default)]
-pub(super) struct LaterCache(Mutex<Option<CachedClusters>>);
+pub(crate) struct ClusterCache(Mutex<Vec<CachedClusters>>);
 
-/// Segments that were read, and what they came to.
-type CachedClusters = (Vec<Weak<Segment>>, Arc<LaterClusters>);
+/// What the segments of a generation came to.
+struct CachedClusters {
+    /// The table that they are behind.
+    table: Option<Arc<ClusterFile>>,
+    known: Vec<SegmentIdentity>,
+    later: Arc<LaterClusters>,
+}
 
-impl LaterCache {
-    /// Returns how many of the first segments are cached, and their clusters.
-    pub(super) fn take_up(&self, segments: &[&Arc<Segment>]) -> (usize, Arc<LaterClusters>) {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_these = kept.as_ref().filter(|(known, _)| {
-            known.len() <= segments.len()
-                && known.iter().zip(segments).all(|(known, segment)| known.as_ptr() == Arc::as_ptr(segment))
+impl ClusterCache {
+    /// Returns the clusters of as many of some segments as possible behind a table, and the places of the others, all of
+    /// which are behind them.
+    pub(super) fn take_up(
+        &self,
+        table: Option<&Arc<ClusterFile>>,
+        now: &[SegmentIdentity],
+    ) -> Option<(Arc<LaterClusters>, Vec<usize>)> {
+        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_table = states.iter().filter(|state| state.table.as_ref().map(Arc::as_ptr) == table.map(Arc::as_ptr));
+        let usable = of_table.filter_map(|state| {
+            let SegmentDiff { removed, added, .. } = compare(&state.known, now);
+            let last = state.known.iter().filter_map(|known| known.blocks).map(|blocks| blocks.1).max();
+            let first = added.iter().filter_map(|place| now[*place].blocks).map(|blocks| blocks.0).min();
+            let is_behind = last.zip(first).is_none_or(|(last, first)| last < first);
+            (removed.is_empty() && is_behind).then(|| (Arc::clone(&state.later), added))
         });
-        of_these.map_or_else(Default::default, |(known, later)| (known.len(), Arc::clone(later)))
+        usable.min_by_key(|(_, added)| added.len())
     }
 
-    pub(super) fn keep(&self, segments: &[&Arc<Segment>], later: &Arc<LaterClusters>) {
-        let known = segments.iter().map(|segment| Arc::downgrade(segment)).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((known, Arc::clone(later)));
+    pub(super) fn keep(&self, table: Option<&Arc<ClusterFile>>, now: &[SegmentIdentity], later: &Arc<LaterClusters>) {
+        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = table.cloned();
+        states.retain(|state| {
+            state.table.as_ref().map(Arc::as_ptr) == table.as_ref().map(Arc::as_ptr) && state.known != now
+        });
+        states.truncate(MAX_STATES - 1);
+        states.insert(0, CachedClusters { table, known: now.to_vec(), later: Arc::clone(later) });
     }
 }

@@ -10,7 +10,7 @@
 //! address was the name of a cluster once, if only of itself: its [`ClusterJoin`] says which transaction ended that.
 //!
 //! The table is a file beside the segments that covers a list of them ([`build`]). Segments behind it are read on the
-//! first question of a generation ([`later`]), from where the generation before had come. Without a table the same is
+//! first question of a generation ([`later`]), from where a generation before had come, whatever was merged since. Without a table the same is
 //! done over all segments, as long as these are few.
 
 mod base;
@@ -29,7 +29,9 @@ pub use self::records::{Cluster, ClusterJoin, FirstSeen, Member};
 pub use self::view::Clusters;
 
 pub(crate) use self::build::build;
-pub(crate) use self::chain::{ChainClusters, ClusterTable, KeptFile, is_behind};
+pub(crate) use self::chain::{ChainClusters, ClusterTable, is_behind};
+pub(crate) use self::file::ClusterFile;
+pub(crate) use self::later::ClusterCache;
 
 /// Movements outside of the table up to which they are read on the first question.
 pub(crate) const MAX_UNCOVERED: u64 = 4 << 20;

@@ -1,16 +1,17 @@
 //! The holders of a chain in one generation: its table, and what changed outside of it.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use headwater_types::{Amount, Asset};
 
 use super::MAX_UNCOVERED;
-use super::changes::{AssetChanges, find};
+use super::carried::{Changes, HolderCache, Sources, changes_of};
 use super::file::{AssetRows, HolderFile};
 use super::moments::Moments;
 use super::records::Holders;
+use super::slots::SlotView;
 use crate::error::Result;
+use crate::lineage::{CarriedSegments, SegmentIdentity};
 use crate::segment::{Segment, openings_of};
 
 /// A table and the places of the segments that it covers.
@@ -23,7 +24,7 @@ pub(crate) struct HolderTable {
 #[derive(Default)]
 pub(crate) struct ChainHolders {
     table: Option<HolderTable>,
-    changes: OnceLock<BTreeMap<Asset, AssetChanges>>,
+    changes: OnceLock<Arc<Changes>>,
 }
 
 impl ChainHolders {
@@ -35,10 +36,11 @@ impl ChainHolders {
     /// table.
     pub(crate) fn holders<'a>(
         &'a self,
-        segments: &'a [Arc<Segment>],
+        carried: &CarriedSegments<'a, HolderCache>,
         places: &[u32],
         asset: &Asset,
     ) -> Result<Option<Holders<'a>>> {
+        let segments = carried.segments;
         let table = match &self.table {
             Some(table) if self.is_overtaken(segments, places)? => None,
             table => table.as_ref(),
@@ -52,14 +54,17 @@ impl ChainHolders {
             if outside > MAX_UNCOVERED {
                 return Ok(None);
             }
-            self.changes(segments, covered, &newer)?.get(asset)
+            let file = table.map(|table| &table.file);
+            Some(self.changes(carried, &Sources { segments, table: file, covered, newer: &newer })?)
         };
+        let view = SlotView { segments, covered, places: changes.map(|changes| &changes.slots) };
+        let changes = changes.and_then(|changes| changes.by_asset.get(asset)).map(|changes| &**changes);
         let rows = match table {
             Some(table) => table.file.rows(asset, &table.covered)?,
             None => None,
         };
         let mut holders = Holders {
-            segments,
+            view,
             count: rows.as_ref().map_or(0, AssetRows::count),
             negative: rows.as_ref().map_or(0, AssetRows::negative),
             total: rows.as_ref().map_or(Some(Amount::ZERO), AssetRows::total),
@@ -67,7 +72,7 @@ impl ChainHolders {
             changes,
         };
         if let Some(changes) = changes {
-            holders.count = holders.count - changes.gone.len() as u64 + changes.new.rows().len() as u64;
+            holders.count = holders.count - changes.gone.len() as u64 + changes.new.len() as u64;
             holders.negative = holders.negative - changes.negative_gone + changes.negative_new;
             let held = holders.rows.as_ref().map_or(Ok(Moments::default()), AssetRows::moments)?.top();
             holders.total = held.without(changes.old.all()).with(changes.new.all()).amount();
@@ -83,16 +88,17 @@ impl ChainHolders {
         is_overtaken(&of(covered), &of(newer))
     }
 
-    fn changes(
-        &self,
-        segments: &[Arc<Segment>],
-        covered: &[u32],
-        newer: &[u32],
-    ) -> Result<&BTreeMap<Asset, AssetChanges>> {
+    fn changes(&self, carried: &CarriedSegments<'_, HolderCache>, sources: &Sources<'_>) -> Result<&Changes> {
         if let Some(found) = self.changes.get() {
             return Ok(found);
         }
-        let found = find(segments, covered, newer)?;
+        let found = match carried.cache {
+            Some((cache, all)) => {
+                let identities: Vec<SegmentIdentity> = sources.newer.iter().map(|place| all[*place as usize]).collect();
+                cache.changes(sources, &identities)?
+            }
+            None => changes_of(sources)?,
+        };
         Ok(self.changes.get_or_init(|| found))
     }
 }

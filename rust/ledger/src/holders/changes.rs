@@ -1,30 +1,33 @@
-//! Changes that segments outside of the table make, found once per generation.
+//! Changes that segments outside of the table make to the holders of an asset.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use headwater_types::{Address, Amount, Asset, Balance};
+use headwater_types::Amount;
+use rustc_hash::FxHashSet;
 
 use super::batch::{Balances, HolderBatch, VisitHolders};
-use super::build::{Accounts, assets_of, balances, begins_of};
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
 use super::ordered::{HolderChange, OrderedRows};
+use super::slots::SlotView;
 use crate::error::Result;
 use crate::primitives::AccountRef;
-use crate::primitives::{pack, unpack};
-use crate::segment::{Segment, search};
+use crate::segment::search;
 
 /// Up to one change in so many holders, changes are applied to the sums of the table one by one; each reads a block.
 const MAX_SINGLE: u64 = 64;
+/// Rows behind those of the table that are shown at once: each needs a handle, and few may be wanted.
+const FLUSHED: usize = 128;
+/// Updates in a row without a question about the sums over all balances, after which these are no longer continued.
+const MAX_UNASKED: u32 = 64;
 
 /// The changes of one asset.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct AssetChanges {
-    /// Holders of the table that hold another amount now, or none.
-    pub(super) gone: HashSet<AccountRef>,
+    /// Holders of the table that hold another amount now, or none, as the table numbers them.
+    pub(super) gone: FxHashSet<(u32, u32)>,
     /// The same with what they held.
     pub(super) old: OrderedRows,
     /// Holders that are new or hold another amount.
@@ -32,6 +35,8 @@ pub(super) struct AssetChanges {
     pub(super) negative_gone: u64,
     pub(super) negative_new: u64,
     moments: OnceLock<Moments>,
+    /// Continued from those that were asked for some updates ago.
+    continued: Option<(Moments, u32)>,
 }
 
 /// The place in a table and its changes where something begins.
@@ -42,26 +47,17 @@ pub(super) struct TablePosition {
     new: usize,
 }
 
-/// The changes found of one asset, in no order.
-#[derive(Default)]
-struct HolderDiff {
-    old: Vec<HolderChange>,
-    new: Vec<HolderChange>,
-    negative_gone: u64,
-    negative_new: u64,
-}
-
 /// A balance as computed: a debt is never clipped to zero.
-#[derive(PartialEq, Eq)]
-enum Standing {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
     Nothing,
     Holds(Amount),
     Negative,
 }
 
 impl Standing {
-    fn of(balance: &Balance) -> Self {
-        match balance.received().checked_sub(balance.sent()) {
+    pub(super) fn of(came: Amount, sent: Amount) -> Self {
+        match came.checked_sub(sent) {
             None => Self::Negative,
             Some(held) if held.is_zero() => Self::Nothing,
             Some(held) => Self::Holds(held),
@@ -69,94 +65,86 @@ impl Standing {
     }
 }
 
-pub(super) fn find(segments: &[Arc<Segment>], covered: &[u32], newer: &[u32]) -> Result<BTreeMap<Asset, AssetChanges>> {
-    let at = |place: &u32| &*segments[*place as usize];
-    let all: Vec<&Segment> = covered.iter().chain(newer).map(at).collect();
-    let (assets, numbers) = assets_of(&all)?;
-    let begins = begins_of(&all)?;
-    let newer_segments = &all[covered.len()..];
-    let first_newer = u32::try_from(covered.len()).unwrap_or(u32::MAX);
-    let handle = |place: u32, id: u32| {
-        let place = if place < first_newer { covered[place as usize] } else { newer[(place - first_newer) as usize] };
-        AccountRef(pack(place, id))
-    };
-    let mut found: BTreeMap<Asset, HolderDiff> = BTreeMap::new();
-    let mut accounts = Accounts::new(newer_segments)?;
-    let (mut before, mut after) = (Vec::new(), Vec::new());
-    while let Some(places) = accounts.next()? {
-        let address = newer_segments[places[0].0 as usize].address(places[0].1)?;
-        before.clear();
-        for (place, segment) in (0..first_newer).zip(&all) {
-            before.extend(segment.account(&address)?.map(|id| (place, id)));
-        }
-        after.clear();
-        after.extend_from_slice(&before);
-        after.extend(places.iter().map(|(place, id)| (place + first_newer, *id)));
-        let account = handle(after[0].0, after[0].1);
-        let held_before = balances(&all, (&numbers, &begins), &before)?;
-        for (asset, balance) in balances(&all, (&numbers, &begins), &after)? {
-            let known = held_before.iter().find(|(known, _)| *known == asset);
-            let (old, new) = (known.map_or(Standing::Nothing, |(_, old)| Standing::of(old)), Standing::of(&balance));
-            if old == new {
-                continue;
-            }
-            let changes = found.entry(assets[asset]).or_default();
-            let row = |balance| HolderChange { balance, address, account };
-            match old {
-                Standing::Nothing => {}
-                Standing::Negative => changes.negative_gone += 1,
-                Standing::Holds(held) => changes.old.push(row(held)),
-            }
-            match new {
-                Standing::Nothing => {}
-                Standing::Negative => changes.negative_new += 1,
-                Standing::Holds(held) => changes.new.push(row(held)),
-            }
-        }
-    }
-    Ok(found.into_iter().map(|(asset, found)| (asset, found.into())).collect())
-}
-
-impl From<HolderDiff> for AssetChanges {
-    fn from(found: HolderDiff) -> Self {
-        Self {
-            gone: found.old.iter().map(|row| row.account).collect(),
-            old: OrderedRows::new(found.old),
-            new: OrderedRows::new(found.new),
-            negative_gone: found.negative_gone,
-            negative_new: found.negative_new,
-            moments: OnceLock::new(),
-        }
-    }
-}
-
 impl AssetChanges {
+    /// Called before the first row of an update is replaced.
+    pub(super) fn begin_update(&mut self) {
+        let asked = self.moments.take().map(|moments| (moments, 0));
+        let continued = self.continued.map(|(moments, updates)| (moments, updates + 1));
+        self.continued = asked.or(continued).filter(|(_, updates)| *updates < MAX_UNASKED);
+    }
+
+    /// Replaces what an account held by what it holds now; `is_replaced` says whether its row of the table was before.
+    pub(super) fn replace(
+        &mut self,
+        rows: Option<&AssetRows<'_>>,
+        (old, is_replaced): (Standing, bool),
+        new: Standing,
+        row: &dyn Fn(Amount) -> HolderChange,
+    ) -> Result<()> {
+        if let Standing::Holds(held) = old {
+            if let Some((mut moments, updates)) = self.continued {
+                moments.remove(held, &self.at_least(rows, held)?);
+                self.continued = Some((moments, updates));
+            }
+            if is_replaced {
+                self.new.remove(held, row(held).address);
+            } else {
+                self.gone.insert(row(held).account);
+                self.old.insert(row(held));
+            }
+        }
+        match (old, is_replaced) {
+            (Standing::Negative, true) => self.negative_new -= 1,
+            (Standing::Negative, false) => self.negative_gone += 1,
+            _ => {}
+        }
+        match new {
+            Standing::Nothing => {}
+            Standing::Negative => self.negative_new += 1,
+            Standing::Holds(held) => {
+                if let Some((mut moments, updates)) = self.continued {
+                    moments.insert(held, &self.at_least(rows, held)?);
+                    self.continued = Some((moments, updates));
+                }
+                self.new.insert(row(held));
+            }
+        }
+        Ok(())
+    }
+
+    fn at_least(&self, rows: Option<&AssetRows<'_>>, balance: Amount) -> Result<Top> {
+        let top = rows.map_or(Ok(Top::default()), |rows| rows.at_least(balance))?;
+        Ok(self.over(top, balance))
+    }
+
     /// Those who hold at least so much, given those of the table.
     pub(super) fn over(&self, top: Top, balance: Amount) -> Top {
         top.without(self.old.at_least(balance)).with(self.new.at_least(balance))
     }
 
     /// Sums over all balances.
-    pub(super) fn moments(&self, rows: Option<&AssetRows<'_>>, segments: &[Arc<Segment>]) -> Result<Moments> {
+    pub(super) fn moments(&self, rows: Option<&AssetRows<'_>>, view: SlotView<'_>) -> Result<Moments> {
         if let Some(moments) = self.moments.get() {
             return Ok(*moments);
         }
+        if let Some((moments, _)) = self.continued {
+            return Ok(*self.moments.get_or_init(|| moments));
+        }
         let mut moments = rows.map_or(Ok(Moments::default()), AssetRows::moments)?;
-        let (old, new) = (self.old.rows(), self.new.rows());
         match rows {
-            Some(rows) if ((old.len() + new.len()) as u64) < moments.count() / MAX_SINGLE => {
-                for (taken, row) in old.iter().enumerate() {
+            Some(rows) if ((self.old.len() + self.new.len()) as u64) < moments.count() / MAX_SINGLE => {
+                for (taken, row) in self.old.from(0).enumerate() {
                     let top = rows.at_least(row.balance)?.without(self.old.top(taken));
                     moments.remove(row.balance, &top);
                 }
-                for (put, row) in new.iter().enumerate() {
+                for (put, row) in self.new.from(0).enumerate() {
                     let kept = rows.at_least(row.balance)?.without(self.old.at_least(row.balance));
                     moments.insert(row.balance, &kept.with(self.new.top(put)));
                 }
             }
             rows => {
                 moments = Moments::default();
-                self.visit(rows, segments, TablePosition::default(), &mut |batch| {
+                self.visit(rows, view, TablePosition::default(), &mut |batch| {
                     batch.rows().for_each(|(_, balance)| moments.push(balance));
                     ControlFlow::Continue(())
                 })?;
@@ -169,11 +157,11 @@ impl AssetChanges {
     pub(super) fn seek(
         &self,
         rows: Option<&AssetRows<'_>>,
-        segments: &[Arc<Segment>],
+        view: SlotView<'_>,
         rank: u64,
     ) -> Result<(TablePosition, u64)> {
         let Some(rows) = rows else {
-            let new = self.new.rows().len().min(usize::try_from(rank).unwrap_or(usize::MAX));
+            let new = self.new.len().min(usize::try_from(rank).unwrap_or(usize::MAX));
             return Ok((TablePosition { block: 0, new }, new as u64));
         };
         let start = |block: usize| -> Result<(usize, u64)> {
@@ -181,13 +169,13 @@ impl AssetChanges {
             if block == 0 {
                 return Ok((0, 0));
             }
-            let (old, new, before) = (self.old.rows(), self.new.rows(), rows.before(block)?.count);
-            if old.is_empty() && new.is_empty() {
+            let (old, new, before) = (&self.old, &self.new, rows.before(block)?.count);
+            if old.len() + new.len() == 0 {
                 return Ok((0, before));
             }
             let Some((account, balance)) = rows.first(block)? else { return Ok((0, before)) };
-            let key = (Reverse(balance), address_of(segments, account)?);
-            let among = |changed: &[HolderChange]| changed.partition_point(|row| row.key() < key);
+            let key = (Reverse(balance), view.address(account)?);
+            let among = |changed: &OrderedRows| changed.partition_point(|row| row.key() < key);
             let (gone, new) = (among(old), among(new));
             Ok((new, before - gone as u64 + new as u64))
         };
@@ -200,27 +188,27 @@ impl AssetChanges {
     pub(super) fn visit(
         &self,
         rows: Option<&AssetRows<'_>>,
-        segments: &[Arc<Segment>],
+        view: SlotView<'_>,
         from: TablePosition,
         visit: VisitHolders<'_>,
     ) -> Result<()> {
         let mut out = RowBuffer { accounts: Vec::new(), small: Vec::new(), large: Vec::new(), is_over: false, visit };
-        let mut changed = self.new.rows()[from.new..].iter().peekable();
+        let mut changed = self.new.from(from.new).peekable();
         let mut fault = None;
-        let address = |account| address_of(segments, account);
+        let is_gone = |account| view.numbered(account).is_some_and(|account| self.gone.contains(&account));
         if let Some(rows) = rows {
             let _ = rows.visit(from.block, &mut |batch| {
-                for (account, balance) in batch.rows().filter(|(account, _)| !self.gone.contains(account)) {
+                for (account, balance) in batch.rows().filter(|(account, _)| !is_gone(*account)) {
                     let goes_before = |row: &&HolderChange| {
                         Ok(match row.balance.cmp(&balance) {
-                            std::cmp::Ordering::Equal => row.address < address(account)?,
+                            std::cmp::Ordering::Equal => row.address < view.address(account)?,
                             ordering => ordering.is_gt(),
                         })
                     };
                     while let Some(row) = changed.peek() {
-                        match goes_before(row) {
-                            Ok(true) => out.push(row.account, row.balance),
-                            Ok(false) => break,
+                        match goes_before(row).and_then(|goes| goes.then(|| view.handle(row)).transpose()) {
+                            Ok(Some(handle)) => out.push(handle, row.balance),
+                            Ok(None) => break,
                             Err(error) => {
                                 fault = Some(error);
                                 return ControlFlow::Break(());
@@ -240,16 +228,14 @@ impl AssetChanges {
             if out.is_over {
                 break;
             }
-            out.push(row.account, row.balance);
+            out.push(view.handle(row)?, row.balance);
+            if out.accounts.len() >= FLUSHED {
+                let _ = out.flush();
+            }
         }
         let _ = out.flush();
         Ok(())
     }
-}
-
-fn address_of(segments: &[Arc<Segment>], account: AccountRef) -> Result<Address> {
-    let (place, id) = unpack(account.0);
-    segments[place as usize].address(id)
 }
 
 /// Rows on their way out: all large, or all small.

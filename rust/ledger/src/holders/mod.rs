@@ -2,7 +2,8 @@
 //!
 //! The table is a file beside the segments that covers a list of them: one pass over their accounts in order of
 //! address, sorted by asset and balance within a budget of memory. Segments that are newer than the table, the tail
-//! among them, add their changes on reading, which are found once per generation. A chain without a table answers the
+//! among them, add their changes on reading. A generation continues from the changes that one before found, and reads
+//! only the segments that came and went since ([`carried`]). A chain without a table answers the
 //! same way as long as it is small. A merge of segments that the table covers carries it on under other names; one that
 //! mixes them with newer ones ends it.
 //!
@@ -18,6 +19,7 @@
 
 mod batch;
 mod build;
+mod carried;
 mod carry;
 mod chain;
 mod changes;
@@ -26,6 +28,7 @@ mod moments;
 mod ordered;
 mod ranked;
 mod records;
+mod slots;
 
 pub use self::batch::{Balances, HolderBatch, VisitHolders};
 pub use self::moments::{Moments, Squares, Sum, Top};
@@ -33,6 +36,7 @@ pub use self::ranked::HolderRanking;
 pub use self::records::Holders;
 
 pub(crate) use self::build::build;
+pub(crate) use self::carried::HolderCache;
 pub(crate) use self::carry::carry;
 pub(crate) use self::chain::{ChainHolders, HolderTable, is_overtaken};
 pub(crate) use self::file::HolderFile;

@@ -87,9 +87,11 @@ impl<'a> HolderRanking<'a> {
         if let Some(rows) = &self.holders.rows {
             last = last.max(first_enough(rows, enough, &is_short)?);
         }
-        let changed = self.holders.changes.map_or(&[][..], |changes| changes.new.rows());
-        let at = search(0..changed.len(), |at| is_short(changed[at].balance))?;
-        last = last.max(changed.get(at).map(|row| row.balance));
+        if let Some(changes) = self.holders.changes {
+            let balance = |at| changes.new.get(at).map_or(Amount::ZERO, |row| row.balance);
+            let at = search(0..changes.new.len(), |at| is_short(balance(at)))?;
+            last = last.max(changes.new.get(at).map(|row| row.balance));
+        }
         let at = search(0..self.left.len(), |at| is_short(self.left[at]))?;
         last = last.max(self.left.get(at).copied());
         let Some(last) = last else { return Ok(self.moments.top()) };

@@ -1,7 +1,6 @@
 //! The records that holder tables hand out.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use headwater_types::Amount;
 
@@ -9,13 +8,13 @@ use super::batch::{HolderBatch, VisitHolders};
 use super::changes::{AssetChanges, TablePosition};
 use super::file::AssetRows;
 use super::moments::{Moments, Top};
+use super::slots::SlotView;
 use crate::error::Result;
 use crate::primitives::AccountRef;
-use crate::segment::Segment;
 
 /// The holders of one asset, by balance, largest first, then by address.
 pub struct Holders<'a> {
-    pub(super) segments: &'a [Arc<Segment>],
+    pub(super) view: SlotView<'a>,
     pub(super) rows: Option<AssetRows<'a>>,
     pub(super) changes: Option<&'a AssetChanges>,
     pub(super) count: u64,
@@ -25,8 +24,14 @@ pub struct Holders<'a> {
 
 impl Holders<'_> {
     /// Those of an asset on a chain of which nothing is held.
-    pub(crate) const NOBODY: Self =
-        Self { segments: &[], rows: None, changes: None, count: 0, negative: 0, total: Some(Amount::ZERO) };
+    pub(crate) const NOBODY: Self = Self {
+        view: SlotView { segments: &[], covered: &[], places: None },
+        rows: None,
+        changes: None,
+        count: 0,
+        negative: 0,
+        total: Some(Amount::ZERO),
+    };
 
     /// Number of accounts that hold some.
     #[must_use]
@@ -54,7 +59,7 @@ impl Holders<'_> {
         match (&self.rows, self.changes) {
             (None, None) => Ok(()),
             (Some(rows), None) => rows.visit(0, visit).map(|_| ()),
-            (rows, Some(changes)) => changes.visit(rows.as_ref(), self.segments, TablePosition::default(), visit),
+            (rows, Some(changes)) => changes.visit(rows.as_ref(), self.view, TablePosition::default(), visit),
         }
     }
 
@@ -68,7 +73,7 @@ impl Holders<'_> {
         }
         let none = AssetChanges::default();
         let changes = self.changes.unwrap_or(&none);
-        let (place, before) = changes.seek(self.rows.as_ref(), self.segments, rank)?;
+        let (place, before) = changes.seek(self.rows.as_ref(), self.view, rank)?;
         let mut skipped = usize::try_from(rank - before).unwrap_or(usize::MAX);
         let mut rest = |batch: HolderBatch<'_>| {
             let skip = skipped.min(batch.accounts.len());
@@ -77,7 +82,7 @@ impl Holders<'_> {
         };
         match (&self.rows, self.changes) {
             (Some(rows), None) => rows.visit(place.block, &mut rest).map(|_| ()),
-            (rows, _) => changes.visit(rows.as_ref(), self.segments, place, &mut rest),
+            (rows, _) => changes.visit(rows.as_ref(), self.view, place, &mut rest),
         }
     }
 
@@ -85,7 +90,7 @@ impl Holders<'_> {
         match (&self.rows, self.changes) {
             (None, None) => Ok(Moments::default()),
             (Some(rows), None) => rows.moments(),
-            (rows, Some(changes)) => changes.moments(rows.as_ref(), self.segments),
+            (rows, Some(changes)) => changes.moments(rows.as_ref(), self.view),
         }
     }
 

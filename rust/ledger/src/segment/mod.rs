@@ -25,7 +25,9 @@
 mod build;
 mod column;
 mod container;
+mod derived;
 mod fee;
+mod filter;
 mod knots;
 mod layout;
 mod lines;
@@ -53,6 +55,7 @@ pub use self::read::{Segment, Spend};
 
 pub(crate) use self::build::build_into;
 pub(crate) use self::container::{Column, Container, SegmentFile, StreamedSection, search, search_from};
+pub(crate) use self::filter::AccountFilter;
 pub(crate) use self::layout::prefix as hash_prefix;
 pub(crate) use self::merge::{Source, merge};
 pub(crate) use self::opening::HistoryStart;

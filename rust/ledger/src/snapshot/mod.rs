@@ -3,6 +3,7 @@
 mod accounts;
 mod addresses;
 mod bridges;
+mod carried;
 mod columns;
 mod history;
 mod postings;
@@ -28,6 +29,7 @@ use crate::facts::{OutPoint, OutputFacts, TokenFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::labels::LabelTable;
 use crate::live::LiveStatus;
+use crate::lineage::SegmentIdentity;
 use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
@@ -38,6 +40,8 @@ use crate::read::{
     TransactionRef, TransactionRun, TransactionRuns, Transactions, VisitEdge, VisitMovement, VisitWeight,
 };
 use crate::segment::{HistoryStart, MissingOrdinals, Segment, fee_of, openings_of};
+
+pub(crate) use self::carried::Carried;
 
 /// One immutable generation of a store.
 pub struct Snapshot {
@@ -65,6 +69,9 @@ pub struct Snapshot {
     begins: Vec<OnceLock<Vec<HistoryStart>>>,
     /// The folder of its store, and when it was committed; `None` in memory.
     origin: Option<(PathBuf, Option<SystemTime>)>,
+    /// The identity of each segment; empty where generations hand nothing on.
+    identities: Vec<SegmentIdentity>,
+    carried: BTreeMap<Chain, Arc<Carried>>,
     /// The hold on the generation, dropped with its last user.
     _hold: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -96,7 +103,7 @@ impl Snapshot {
         };
         let openings = by_chain.iter().filter_map(of_chain).collect();
         let logs = vec![None; segments.len()];
-        let bridges = segments.iter().map(|_| SegmentBridges::default()).collect();
+        let bridges = segments.iter().map(|segment| SegmentBridges::new(None, segment)).collect();
         let begins = segments.iter().map(|_| OnceLock::new()).collect();
         let (exchange_rates, labels) = (Arc::default(), Arc::default());
         Self {
@@ -117,6 +124,8 @@ impl Snapshot {
             openings,
             begins,
             origin: None,
+            identities: Vec::new(),
+            carried: BTreeMap::new(),
             _hold: None,
         }
     }
@@ -174,7 +183,9 @@ impl Snapshot {
 
     /// With the indexes of link keys that are built, by segment.
     pub(crate) fn with_bridges(self, files: Vec<Option<Arc<BridgeFile>>>) -> Self {
-        Self { bridges: files.into_iter().map(SegmentBridges::new).collect(), ..self }
+        let placed = files.into_iter().zip(&self.segments);
+        let bridges = placed.map(|(file, segment)| SegmentBridges::new(file, segment)).collect();
+        Self { bridges, ..self }
     }
 
     /// Returns where histories begin, in the numbers of a segment.
@@ -522,7 +533,7 @@ impl ClusterReader for Snapshot {
         let (Some(clusters), Some(places)) = (self.clusters.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Clusters::NONE));
         };
-        clusters.clusters(&self.segments, places, cancel)
+        clusters.clusters(&self.carried_of(chain, |carried| &carried.clusters), places, cancel)
     }
 
     fn labelled(&self, chain: Chain, cluster: &Cluster, cancel: &Cancel) -> Result<&[Address]> {
@@ -566,7 +577,7 @@ impl Balances for Snapshot {
         let (Some(holders), Some(places)) = (self.holders.get(&chain), self.by_chain.get(&chain)) else {
             return Ok(Some(Holders::NOBODY));
         };
-        holders.holders(&self.segments, places, asset)
+        holders.holders(&self.carried_of(chain, |carried| &carried.holders), places, asset)
     }
 }
 

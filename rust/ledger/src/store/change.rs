@@ -8,12 +8,11 @@ use super::commit::{Destination, FeedPolicy, commit};
 use super::contents::{ChainContents, Contents};
 use super::feed::{FeedState, News};
 use super::merge::{self, MergeProgress, Outcome};
-use super::parts::{Storage, keep_merged};
+use super::parts::{Storage, keep_joined};
 use super::tiers;
 use super::{AdvanceReport, CommitReport};
 use crate::facts::Batch;
 use crate::read::Result;
-use crate::segment::Source;
 use crate::{Cancel, LedgerError};
 
 /// A block of the tail by its place in the chain.
@@ -46,6 +45,8 @@ pub(super) enum Extent {
     Due,
     /// The merges that reading needs, while more is to come.
     Crowded,
+    /// All that no table of the chain covers, where it has one.
+    Uncovered,
     /// All that fits into one segment.
     Most,
 }
@@ -111,10 +112,12 @@ impl Contents {
         if blocks.is_empty() {
             return Ok((None, 0));
         }
-        let cancel = Cancel::new();
-        let sources: Vec<_> =
-            blocks.iter().map(|block| Source { segment: &block.part.segment, without: &[] }).collect();
-        after.sealed.push(keep_merged(storage, (chain, held.network), &sources, &|_, _| {}, &cancel)?);
+        let parts: Vec<_> = blocks.iter().map(|block| &block.part).collect();
+        after.sealed.push(match parts[..] {
+            // The file of one block stays as it is, and with it all that is derived of it.
+            [part] => Arc::clone(part),
+            _ => keep_joined(storage, (chain, held.network), &parts, &|_, _| {}, &Cancel::new())?,
+        });
         for block in &blocks {
             after.claims.add(&block.claims);
         }
@@ -164,6 +167,7 @@ impl Contents {
         let outcome = match extent {
             Extent::Due => merge::merge_due(chain, &mut after, tiers::due, (storage, merging), cancel)?,
             Extent::Crowded => merge::merge_due(chain, &mut after, tiers::crowded, (storage, merging), cancel)?,
+            Extent::Uncovered => merge::merge_uncovered(chain, &mut after, (storage, merging), cancel)?,
             Extent::Most => merge::merge_most(chain, &mut after, storage, merging, cancel)?,
         };
         Ok(((outcome != Outcome::Idle).then(|| self.with_chain(chain, after)), outcome))

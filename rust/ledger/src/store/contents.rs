@@ -11,6 +11,7 @@ use super::imports::Imports;
 use super::parts::{FileRef, Part, TailBlock};
 use super::sidecar::Sidecars;
 use crate::read::{Coverage, CoverageTable};
+use crate::snapshot::Carried;
 
 /// The contents of one chain.
 ///
@@ -30,10 +31,12 @@ pub(super) struct ChainContents {
     pub(super) apart: BTreeSet<String>,
     /// The files that are derived from the parts and kept beside them.
     pub(super) sidecars: Sidecars,
+    /// What generations derive of the chain and hand on.
+    pub(super) carried: Arc<Carried>,
 }
 
 impl ChainContents {
-    pub(super) const fn new(network: Network) -> Self {
+    pub(super) fn new(network: Network) -> Self {
         Self {
             network,
             sealed: Vec::new(),
@@ -42,6 +45,7 @@ impl ChainContents {
             accounts_file: None,
             apart: BTreeSet::new(),
             sidecars: Sidecars::NONE,
+            carried: Arc::default(),
         }
     }
 

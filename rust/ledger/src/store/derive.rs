@@ -28,6 +28,10 @@ impl Contents {
             Arc::clone(&self.imports.registry),
             Arc::clone(&self.imports.prices),
         )
+        .with_carried(
+            self.chains.values().flat_map(ChainContents::parts).map(|part| part.content).collect(),
+            self.chains.iter().map(|(chain, held)| (*chain, Arc::clone(&held.carried))).collect(),
+        )
         .with_exchange_rates(Arc::clone(&self.imports.exchange_rates))
         .with_labels(Arc::clone(&self.imports.labels))
         .with_whole_histories(self.chains.iter().map(|(chain, held)| (*chain, held.whole_histories())).collect());
@@ -45,13 +49,14 @@ impl Contents {
         let mut first = 0;
         for (chain, held) in &self.chains {
             let (stamp, places) = (kind.stamp(*chain, &self.imports), held.places());
+            let parts: Vec<&Arc<Part>> = held.parts().collect();
             for sidecar in held.sidecars.of(kind) {
-                if let Some(covered) = held.current(kind, stamp, sidecar, &places) {
+                if let Some(covered) = current(kind, stamp, sidecar, (&places, &parts)) {
                     let places = covered.into_iter().map(|place| first + place).collect();
                     files.push(AttachedSidecar { chain: *chain, places, opened: sidecar.opened.clone() });
                 }
             }
-            first += u32::try_from(held.parts().count()).unwrap_or(u32::MAX);
+            first += u32::try_from(parts.len()).unwrap_or(u32::MAX);
         }
         files
     }
@@ -103,6 +108,19 @@ impl Contents {
         Ok(Some(after))
     }
 
+    /// The chains with a table over all their segments that is missing, stale, or so old that it is to be rewritten.
+    pub(super) fn chains_with_due_tables(&self) -> Result<Vec<Chain>> {
+        let mut chains = Vec::new();
+        for (chain, held) in &self.chains {
+            for kind in KINDS.iter().filter(|kind| kind.scope() == Scope::Chain) {
+                if !chains.contains(chain) && !self.due(*kind, (*chain, held), (Occasion::Request, self))?.is_empty() {
+                    chains.push(*chain);
+                }
+            }
+        }
+        Ok(chains)
+    }
+
     /// Counts the sidecars of a chain that are missing or stale.
     pub(super) fn underived(&self, chain: Chain, held: &ChainContents) -> Result<u64> {
         KINDS.iter().try_fold(0, |count, kind| {
@@ -118,6 +136,7 @@ impl Contents {
     ) -> Result<Vec<Target<'a>>> {
         let (stamp, places) = (kind.stamp(chain, &self.imports), held.places());
         let known = before.chains.get(&chain).map(ChainContents::places).unwrap_or_default();
+        let all: Vec<&Arc<Part>> = held.parts().collect();
         let mut due = Vec::new();
         for parts in held.groups(kind.scope()) {
             let sidecar = held.sidecars.held(kind, parts);
@@ -126,7 +145,7 @@ impl Contents {
                 parts,
                 imports: &self.imports,
                 held: sidecar.map(|sidecar| &**sidecar),
-                is_current: sidecar.is_some_and(|sidecar| held.current(kind, stamp, sidecar, &places).is_some()),
+                is_current: sidecar.is_some_and(|sidecar| current(kind, stamp, sidecar, (&places, &all)).is_some()),
                 is_new: parts.iter().any(|part| !known.contains_key(&*part.file.name)),
             };
             if kind.is_due(&target, occasion)? {
@@ -135,6 +154,18 @@ impl Contents {
         }
         Ok(due)
     }
+}
+
+/// The places of what a file covers; `None` when it is stale, or of segments that are gone.
+fn current(
+    kind: &dyn Kind,
+    stamp: u128,
+    sidecar: &Sidecar,
+    (places, parts): (&Places<'_>, &[&Arc<Part>]),
+) -> Option<Vec<u32>> {
+    let covered: Vec<u32> = sidecar.covers.iter().map(|name| places.get(&**name).copied()).collect::<Option<_>>()?;
+    let segments: Vec<&Segment> = covered.iter().map(|place| &*parts[*place as usize].segment).collect();
+    (sidecar.opened.stamp == stamp && kind.is_of(&sidecar.opened, &segments)).then_some(covered)
 }
 
 impl ChainContents {
@@ -149,15 +180,6 @@ impl ChainContents {
 
     fn places(&self) -> Places<'_> {
         self.parts().map(|part| &*part.file.name).zip(0..).collect()
-    }
-
-    /// The places of what a file covers; `None` when it is stale, or of segments that are gone.
-    fn current(&self, kind: &dyn Kind, stamp: u128, sidecar: &Sidecar, places: &Places<'_>) -> Option<Vec<u32>> {
-        let covered: Vec<u32> =
-            sidecar.covers.iter().map(|name| places.get(&**name).copied()).collect::<Option<_>>()?;
-        let parts: Vec<&Arc<Part>> = self.parts().collect();
-        let segments: Vec<&Segment> = covered.iter().map(|place| &*parts[*place as usize].segment).collect();
-        (sidecar.opened.stamp == stamp && kind.is_of(&sidecar.opened, &segments)).then_some(covered)
     }
 
     /// Puts the segment that a merge made in place of those that it was made of, and takes sidecars along.

@@ -327,8 +327,8 @@ impl Storage for Folder {
         let name = self.next_name(SEGMENTS, chain.name(), "segment");
         let file = self.write(name, write)?;
         self.segment_bytes += file.length;
-        let segment = Arc::new(Segment::open(&self.path.join(&file.name))?);
-        Ok(Arc::new(Part { file, segment }))
+        let segment = Segment::open(&self.path.join(&file.name))?;
+        Ok(Arc::new(Part::new(file, segment)))
     }
 
     fn keep_container(&mut self, kind: &str, stem: &str, write: WriteFn<'_>) -> Result<(FileRef, Container)> {

@@ -17,12 +17,13 @@ use super::disputes::{self, DisputeHistory};
 use super::feed::{FeedEntry, OpenRuns};
 use super::folder::{self, FileEntry};
 use super::imports::{Entries, Import, ImportPayload, Imports};
-use super::parts::{FileRef, Part, Storage, TailBlock, file_digest};
+use super::parts::{FileRef, Part, Storage, TailBlock, file_digest, own_content};
 use super::sidecar::{Kind, Sidecar, kind_of};
 use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
 use crate::labels::{Disputes, LabelFile};
 use crate::read::{CoverageTable, Result};
+use crate::snapshot::Carried;
 
 /// The one format that is written and read.
 const FORMAT: u32 = 3;
@@ -63,6 +64,9 @@ pub(super) struct SegmentEntry {
     pub(super) file: FileEntry,
     pub(super) transactions: u32,
     pub(super) movements: u64,
+    /// The identity of its content in 32 hexadecimal digits, where it was merged of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,7 +113,18 @@ impl ImportEntry {
 impl SegmentEntry {
     fn of(part: &Part) -> Self {
         let (transactions, movements) = (part.segment.transactions(), part.segment.movements());
-        Self { file: FileEntry::of(&part.file), transactions, movements }
+        let content = (part.content != own_content(&part.file)).then(|| format!("{:032x}", part.content));
+        Self { file: FileEntry::of(&part.file), transactions, movements, content }
+    }
+
+    /// The file and the identity of its content, or what is wrong with the entry.
+    fn to_part(&self) -> std::result::Result<(FileRef, u128), String> {
+        let file = self.file.to_ref()?;
+        let content = match &self.content {
+            Some(text) => u128::from_str_radix(text, 16).map_err(|_| format!("{text:?} is not a digest"))?,
+            None => own_content(&file),
+        };
+        Ok((file, content))
     }
 }
 
@@ -272,8 +287,9 @@ impl ChainEntry {
         corrupt: &dyn Fn(String) -> LedgerError,
     ) -> Result<ChainContents> {
         let mut held = ChainContents::new(self.network);
+        held.carried = Arc::clone(open.carried.entry(chain).or_default());
         for entry in &self.segments {
-            held.sealed.push(open.part(root, entry.file.to_ref().map_err(corrupt)?)?);
+            held.sealed.push(open.part(root, entry.to_part().map_err(corrupt)?)?);
         }
         for entry in &self.tail {
             let hash = |text: &str| BlockHash::parse(Family::Utxo, text).map_err(|error| corrupt(error.to_string()));
@@ -283,7 +299,7 @@ impl ChainEntry {
                 hash: hash(&entry.hash)?,
                 parent: hash(&entry.parent)?,
                 claims: Claims { ranges: entry.ranges.clone(), accounts },
-                part: open.part(root, entry.segment.file.to_ref().map_err(corrupt)?)?,
+                part: open.part(root, entry.segment.to_part().map_err(corrupt)?)?,
             });
         }
         for (name, entries) in &self.sidecars {
@@ -330,13 +346,16 @@ pub(super) struct OpenParts {
     /// The tables of the imports of the last generation: most generations have the same ones.
     tables: Option<Imports>,
     runs: OpenRuns,
+    /// What generations derive of each chain and hand on.
+    carried: BTreeMap<Chain, Arc<Carried>>,
 }
 
 impl OpenParts {
     /// The parts of a generation.
     pub(super) fn of(contents: &Contents) -> Self {
         let mut open = Self::default();
-        for held in contents.chains.values() {
+        for (chain, held) in &contents.chains {
+            open.carried.insert(*chain, Arc::clone(&held.carried));
             open.parts.extend(held.parts().map(|part| (part.file.name.clone(), Arc::downgrade(part))));
             let sidecars = held.sidecars.all().map(|(_, sidecar)| (sidecar.file.name.clone(), Arc::downgrade(sidecar)));
             open.sidecars.extend(sidecars);
@@ -351,14 +370,15 @@ impl OpenParts {
         open
     }
 
-    fn part(&mut self, root: &Path, file: FileRef) -> Result<Arc<Part>> {
+    fn part(&mut self, root: &Path, (file, content): (FileRef, u128)) -> Result<Arc<Part>> {
         if let Some(part) = self.parts.get(&file.name).and_then(Weak::upgrade)
             && part.file == file
+            && part.content == content
         {
             return Ok(part);
         }
         let segment = Arc::new(folder::open_listed(root, &file)?);
-        let part = Arc::new(Part { file, segment });
+        let part = Arc::new(Part { file, segment, content });
         self.parts.retain(|_, part| part.strong_count() > 0);
         self.parts.insert(part.file.name.clone(), Arc::downgrade(&part));
         Ok(part)

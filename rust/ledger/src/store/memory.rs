@@ -51,8 +51,8 @@ impl Storage for Memory {
         let mut bytes = Vec::new();
         write(&mut bytes)?;
         let file = self.next_file(chain.name(), bytes.len());
-        let segment = Arc::new(Segment::from_bytes(&file.name, bytes)?);
-        Ok(Arc::new(Part { file, segment }))
+        let segment = Segment::from_bytes(&file.name, bytes)?;
+        Ok(Arc::new(Part::new(file, segment)))
     }
 
     fn keep_container(&mut self, kind: &str, stem: &str, write: WriteFn<'_>) -> Result<(FileRef, Container)> {

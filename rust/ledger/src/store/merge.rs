@@ -6,10 +6,10 @@ use std::sync::Arc;
 use headwater_types::Chain;
 
 use super::contents::ChainContents;
-use super::parts::{Part, Storage, keep_merged};
+use super::parts::{Part, Storage, keep_joined};
+use super::sidecar::{Scope, kind_of};
 use super::tiers;
 use crate::read::Result;
-use crate::segment::Source;
 use crate::{Cancel, LedgerError};
 
 /// The progress of a merge: of how many rows, how many are merged.
@@ -34,6 +34,8 @@ pub(super) enum Outcome {
 }
 
 /// Merges the sealed segments that the tiers ask for, once; `due` names them, given what each holds.
+///
+/// Segments that a table of the chain covers are not merged with others, which would end the table.
 pub(super) fn merge_due(
     chain: Chain,
     held: &mut ChainContents,
@@ -41,15 +43,37 @@ pub(super) fn merge_due(
     (storage, merging): (&mut dyn Storage, MergeProgress<'_>),
     cancel: &Cancel,
 ) -> Result<Outcome> {
-    let open = mergeable(held);
-    let weights: Vec<u64> = open.iter().map(|part| weight(part)).collect();
-    match due(&weights) {
-        None => Ok(Outcome::Idle),
-        Some(due) => {
+    let (covered, others) = by_coverage(held);
+    for open in [others, covered] {
+        let weights: Vec<u64> = open.iter().map(|part| weight(part)).collect();
+        if let Some(due) = due(&weights) {
             let due: Vec<Arc<Part>> = due.into_iter().map(|place| Arc::clone(&open[place])).collect();
-            merge(chain, held, &due, storage, merging, cancel)
+            return merge(chain, held, &due, storage, merging, cancel);
         }
     }
+    Ok(Outcome::Idle)
+}
+
+/// Merges the sealed segments that no table of the chain covers, where it has a table.
+pub(super) fn merge_uncovered(
+    chain: Chain,
+    held: &mut ChainContents,
+    (storage, merging): (&mut dyn Storage, MergeProgress<'_>),
+    cancel: &Cancel,
+) -> Result<Outcome> {
+    let (covered, others) = by_coverage(held);
+    if covered.is_empty() || others.len() < 2 {
+        return Ok(Outcome::Idle);
+    }
+    merge(chain, held, &others, storage, merging, cancel)
+}
+
+/// The segments that may be merged: those that a table of the chain covers, and the others.
+fn by_coverage(held: &ChainContents) -> (Vec<Arc<Part>>, Vec<Arc<Part>>) {
+    let tables =
+        || held.sidecars.all().filter(|(kind, _)| kind_of(kind).is_some_and(|kind| kind.scope() == Scope::Chain));
+    let covered: BTreeSet<&str> = tables().flat_map(|(_, table)| table.covers.iter().map(String::as_str)).collect();
+    mergeable(held).into_iter().partition(|part| covered.contains(&*part.file.name))
 }
 
 /// Merges one group of the sealed segments on the way to as few as there may be.
@@ -88,8 +112,8 @@ fn merge(
     cancel: &Cancel,
 ) -> Result<Outcome> {
     let names: BTreeSet<String> = parts.iter().map(|part| part.file.name.clone()).collect();
-    let sources: Vec<_> = parts.iter().map(|part| Source { segment: &part.segment, without: &[] }).collect();
-    match keep_merged(storage, (chain, held.network), &sources, merging, cancel) {
+    let sources: Vec<_> = parts.iter().collect();
+    match keep_joined(storage, (chain, held.network), &sources, merging, cancel) {
         // Blocks or times too far apart for one segment, or too many of something.
         Err(LedgerError::SegmentFull { .. }) => {
             held.apart.extend(names);

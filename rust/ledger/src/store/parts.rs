@@ -34,6 +34,23 @@ impl FileRef {
 pub(super) struct Part {
     pub(super) file: FileRef,
     pub(super) segment: Arc<Segment>,
+    /// The identity of its content, see [`crate::lineage`].
+    pub(super) content: u128,
+}
+
+impl Part {
+    /// A segment with a content of its own.
+    pub(super) fn new(file: FileRef, segment: Segment) -> Self {
+        let content = own_content(&file);
+        Self { file, segment: Arc::new(segment), content }
+    }
+}
+
+/// The identity of content that is in one file only.
+pub(super) fn own_content(file: &FileRef) -> u128 {
+    let mut bytes = file.digest.to_le_bytes().to_vec();
+    bytes.extend_from_slice(file.name.as_bytes());
+    file_digest(&bytes)
 }
 
 /// A followed block that may still be taken back.
@@ -71,7 +88,21 @@ pub(super) fn keep_built(storage: &mut dyn Storage, input: &SegmentInput, cancel
     storage.keep_segment(input.chain, &mut |out| segment::build_into(input, &spool, out, cancel).map(drop))
 }
 
-/// Merges segments and keeps the one they make.
+/// Merges whole segments and keeps the one they make, which has the content of all of them.
+pub(super) fn keep_joined(
+    storage: &mut dyn Storage,
+    (chain, network): (Chain, Network),
+    parts: &[&Arc<Part>],
+    merging: &dyn Fn(u64, u64),
+    cancel: &Cancel,
+) -> Result<Arc<Part>> {
+    let sources: Vec<_> = parts.iter().map(|part| Source { segment: &part.segment, without: &[] }).collect();
+    let made = keep_merged(storage, (chain, network), &sources, merging, cancel)?;
+    let content = parts.iter().fold(0_u128, |sum, part| sum.wrapping_add(part.content));
+    Ok(Arc::new(Part { file: made.file.clone(), segment: Arc::clone(&made.segment), content }))
+}
+
+/// Merges segments, some rows of which may be left out, and keeps the one they make.
 pub(super) fn keep_merged(
     storage: &mut dyn Storage,
     (chain, network): (Chain, Network),

@@ -98,6 +98,24 @@ impl HashIndex {
         }
         Ok(found)
     }
+
+    /// The places of those of ascending hashes whose first bytes an entry has.
+    pub(super) fn with_known_prefix<'a>(&self, hashes: impl Iterator<Item = &'a [u8; 32]>) -> Result<Vec<usize>> {
+        let mut found = Vec::new();
+        let mut walk = Walk { table: &self.table, block: usize::MAX, values: [0; BLOCK], count: 0 };
+        let mut low = 0;
+        for (place, hash) in hashes.enumerate() {
+            let first = short_prefix(hash);
+            low = walk.seek(low, self.length, first)?;
+            if low == self.length {
+                break;
+            }
+            if walk.value(low)? == first {
+                found.push(place);
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// First place behind `low` where a property ends that the places from `low` on have, if any.

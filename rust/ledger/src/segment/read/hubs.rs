@@ -196,6 +196,29 @@ impl Segment {
         Ok(sums)
     }
 
+    /// Returns the same of one asset; `None` when the account had nothing to do with it.
+    pub(crate) fn holding(&self, account: u32, asset: u32, begins: &[HistoryStart]) -> Result<Option<Sums>> {
+        let hubs = &self.hubs;
+        // The native coin pays fees, and what begins with an opening counts from there.
+        if asset != 0
+            && begins.is_empty()
+            && let Some((_, pairs)) = self.hub(account)?
+        {
+            let end = pairs.end;
+            let at = search(pairs, |at| Ok(hubs.pairs.value(at, 0)? < u64::from(asset)))?;
+            if at == end {
+                return Ok(None);
+            }
+            let pair = hubs.pair(at)?;
+            if pair.asset != asset || !pair.is_held {
+                return Ok(None);
+            }
+            let (received, sent) = (hubs.received.get(at)?, hubs.sent.get(at)?);
+            return Ok(Some(Sums { asset, received, sent, ..Sums::default() }));
+        }
+        Ok(self.holdings(account, begins)?.into_iter().find(|sums| sums.asset == asset))
+    }
+
     fn light_holdings(&self, account: u32) -> Result<Vec<Sums>> {
         let mut columns = ColumnBuffer::default();
         let wanted = ColumnSet::ASSETS.with(ColumnSet::AMOUNTS);

@@ -27,8 +27,8 @@ impl Segment {
     /// When the file is damaged.
     pub fn spenders_of_many(&self, hashes: &[TxHash]) -> Result<Vec<(usize, Spend)>> {
         let mut found = Vec::new();
-        for (place, hash) in hashes.iter().enumerate() {
-            found.extend(self.utxo.spenders_of(hash)?.into_iter().map(|spend| (place, spend)));
+        for place in self.utxo.may_be_spent(hashes)? {
+            found.extend(self.utxo.spenders_of(&hashes[place])?.into_iter().map(|spend| (place, spend)));
         }
         Ok(found)
     }

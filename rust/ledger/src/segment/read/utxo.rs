@@ -184,6 +184,11 @@ impl Utxo {
         Ok(spends)
     }
 
+    /// The places of those of ascending hashes that inputs may name.
+    pub(super) fn may_be_spent(&self, hashes: &[TxHash]) -> Result<Vec<usize>> {
+        self.by_output.with_known_prefix(hashes.iter().map(TxHash::as_bytes))
+    }
+
     pub(super) fn input_count(&self) -> usize {
         self.hashes.len()
     }

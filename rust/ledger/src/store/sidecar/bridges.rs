@@ -37,8 +37,8 @@ impl Kind for Bridges {
             && match occasion {
                 Occasion::All => true,
                 Occasion::Request => is_large,
-                // Others are soon merged, and read on the first question until then.
-                Occasion::Change => false,
+                // Small ones are soon merged, and read on the first question until then.
+                Occasion::Change => target.is_new && is_large,
             })
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use headwater_types::Family;
 
 use super::{AttachedSidecar, Kind, Occasion, OpenedSidecar, Scope, Sidecar, Target};
-use crate::clusters::{self, ClusterTable, KeptFile};
+use crate::clusters::{self, ClusterFile, ClusterTable};
 use crate::external::Scratch;
 use crate::read::Result;
 use crate::segment::{Container, Segment};
@@ -58,17 +58,17 @@ impl Kind for Clusters {
         cancel: &Cancel,
     ) -> Result<()> {
         let covered = target.held.and_then(|table| covered(target, table));
-        let table = target.held.map(|table| table.opened.typed::<KeptFile>());
-        let held = table.as_ref().map(|table| &table.file).zip(covered.as_deref());
+        let table = target.held.map(|table| table.opened.typed::<ClusterFile>());
+        let held = table.as_deref().zip(covered.as_deref());
         clusters::build(&target.segments(), held, (scratch, out), progress, cancel)
     }
 
     fn open(&self, file: Container) -> Result<OpenedSidecar> {
-        KeptFile::read(file).map(|table| OpenedSidecar::new(0, table))
+        ClusterFile::read(file).map(|table| OpenedSidecar::new(0, table))
     }
 
     fn is_of(&self, opened: &OpenedSidecar, segments: &[&Segment]) -> bool {
-        opened.typed::<KeptFile>().file.is_of(segments)
+        opened.typed::<ClusterFile>().is_of(segments)
     }
 
     fn attach(&self, snapshot: Snapshot, files: Vec<AttachedSidecar>) -> Snapshot {
@@ -86,6 +86,6 @@ fn covered(target: &Target<'_>, table: &Sidecar) -> Option<Vec<usize>> {
     let (held, newer): (Vec<_>, Vec<_>) = (0..segments.len()).partition(|place| covered.contains(place));
     let of = |places: Vec<usize>| places.into_iter().map(|place| segments[place]).collect::<Vec<_>>();
     let is_of =
-        table.opened.typed::<KeptFile>().file.is_of(&covered.iter().map(|place| segments[*place]).collect::<Vec<_>>());
+        table.opened.typed::<ClusterFile>().is_of(&covered.iter().map(|place| segments[*place]).collect::<Vec<_>>());
     (is_of && clusters::is_behind(&of(held), &of(newer))).then_some(covered)
 }

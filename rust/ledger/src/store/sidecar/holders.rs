@@ -24,7 +24,7 @@ impl Kind for Holders {
     }
 
     /// A table is rewritten when a quarter of what it holds came after it, so that each movement is read for it a few
-    /// times at most.
+    /// times at most, or half of what is read at most without it.
     fn is_due(&self, target: &Target<'_>, occasion: Occasion) -> Result<bool> {
         if occasion == Occasion::Change {
             return Ok(false);
@@ -36,7 +36,8 @@ impl Kind for Holders {
         Ok(match occasion {
             Occasion::All => newer > 0 || target.held.is_none(),
             Occasion::Request | Occasion::Change => {
-                is_overtaken && covered >= MIN_HOLDINGS || newer >= MIN_HOLDINGS && newer > covered / 4
+                let is_large = newer > covered / 4 || newer > holders::MAX_UNCOVERED / 2;
+                is_overtaken && covered >= MIN_HOLDINGS || newer >= MIN_HOLDINGS && is_large
             }
         })
     }
