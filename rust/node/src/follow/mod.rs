@@ -35,7 +35,7 @@ use self::status::StatusFile;
 use self::wake::Wake;
 pub use self::wake::split_sockets;
 use crate::error::NodeError;
-use crate::history::{HistoryOptions, load_history};
+use crate::history::{HistoryOptions, HistoryProgress as _, load_history};
 use crate::pool::Providers;
 use crate::score_file;
 use crate::source::Source;
@@ -268,6 +268,10 @@ impl Follower<'_> {
             })?;
         if has_freezes || removed > 0 {
             generation = freezes::refresh(&mut session.writer, self.options, self.cancel)?.unwrap_or(generation);
+        }
+        if sealed > 0 && session.writer.has_due_sidecars()? {
+            let progress = self.status.heartbeat(self.progress);
+            session.writer.rebuild_sidecars(&|kind, done, total| progress.building(kind, done, total), self.cancel)?;
         }
         self.report.add(to_block - from_block + 1, removed, generation);
         self.progress.advanced(&FollowStep {
