@@ -8,6 +8,7 @@ from os import PathLike
 from types import TracebackType
 
 from headwater import _headwater, _load, _objects
+from headwater.errors import InvalidInput
 from headwater.nodes import _urls
 
 
@@ -65,7 +66,7 @@ class Follow(Iterator[FollowStep]):
         return FollowStep(**step)
 
     def close(self) -> None:
-        """Stop it. What was committed stays, and following goes on from there later."""
+        """Stop it. What was committed stays; a later call continues behind it."""
         self._follower.close()
 
     def __enter__(self) -> Follow:
@@ -139,6 +140,9 @@ def follow(
     ...     for step in steps:
     ...         print(step.to_block, step.transactions)
     """
+    if not 0.01 <= poll <= 3600:
+        message = f"poll: expected a number of seconds from 0.01 to 3600, got {poll!r}"
+        raise InvalidInput(message, reason="invalid_value", field="poll")
     options = {
         "chain": str(chain),
         "from_block": _load.number(from_block, "from_block"),

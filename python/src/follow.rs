@@ -1,6 +1,7 @@
 //! Following a chain from Python: each step is one item of an iteration.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use headwater_node::{
     FollowOptions, FollowProgress, FollowReport, FollowStep, HistoryProgress, HistoryState, NodeError, Providers,
     Traces, follow, split_sockets,
 };
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
@@ -72,6 +74,8 @@ pub struct NativeFollower {
     cancel: Cancel,
     state: Arc<Mutex<String>>,
     news: Mutex<Receiver<News>>,
+    /// True once the end was received.
+    is_over: AtomicBool,
 }
 
 #[pymethods]
@@ -92,7 +96,12 @@ impl NativeFollower {
             ..FollowOptions::new(chain_of(py, &choices.chain)?)
         };
         let (sender, receiver) = channel();
-        let follower = Self { cancel: Cancel::new(), state: Arc::default(), news: Mutex::new(receiver) };
+        let follower = Self {
+            cancel: Cancel::new(),
+            state: Arc::default(),
+            news: Mutex::new(receiver),
+            is_over: AtomicBool::new(false),
+        };
         let (cancel, state) = (follower.cancel.clone(), Arc::clone(&follower.state));
         std::thread::spawn(move || {
             let sent = Sent { news: Mutex::new(sender.clone()), state };
@@ -112,8 +121,14 @@ impl NativeFollower {
             });
             match received {
                 Ok(News::Step(step)) => return object_of(py, &step).map(Some),
-                Ok(News::End(outcome)) => return outcome.map(|_| None).map_err(|error| failed(py, &error)),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Ok(News::End(outcome)) => {
+                    self.is_over.store(true, Ordering::Release);
+                    return outcome.map(|_| None).map_err(|error| failed(py, &error));
+                }
+                Err(RecvTimeoutError::Disconnected) if self.is_over.load(Ordering::Acquire) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the thread that follows the chain panicked"));
+                }
                 Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             }
         }
@@ -130,6 +145,7 @@ impl NativeFollower {
         py.detach(|| {
             let news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
             while let Ok(News::Step(_)) = news.recv() {}
+            self.is_over.store(true, Ordering::Release);
         });
     }
 }

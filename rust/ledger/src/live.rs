@@ -3,8 +3,8 @@
 //! It is for readers in other processes: which block the node has, and whether following stopped. Nothing of the data
 //! depends on it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -68,17 +68,15 @@ impl LiveState {
 }
 
 impl LiveStatus {
-    /// Reads the status of the follower of a chain; `None` where none ever ran.
+    /// Reads the status of the follower of a chain; `None` where none ever ran. A file that is damaged says nothing, and the
+    /// follower writes it again.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn read(store: &Path, chain: Chain) -> Result<Option<Self>> {
         let path = path_of(store, chain);
         match fs::read(&path) {
-            Ok(bytes) => match serde_json::from_slice(&bytes) {
-                Ok(status) => Ok(Some(status)),
-                Err(error) => Err(io_error("cannot read", &path, io::Error::other(error))),
-            },
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(io_error("cannot read", &path, source)),
         }
@@ -119,7 +117,8 @@ impl LiveStatus {
         let bytes = serde_json::to_vec(self).expect("plain records have a JSON form");
         let temporary = path.with_extension(format!("json-{}", std::process::id()));
         fs::create_dir_all(store.join(LIVE)).map_err(failed)?;
-        fs::write(&temporary, bytes).map_err(failed)?;
+        let mut file = File::create(&temporary).map_err(failed)?;
+        file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;
         fs::rename(&temporary, &path).map_err(failed)
     }
 
@@ -133,6 +132,23 @@ impl LiveStatus {
     #[must_use]
     pub const fn is_halted(&self) -> bool {
         matches!(self.state, LiveState::Halted { .. })
+    }
+
+    /// Takes the lock of the one follower of a chain, who alone writes its status; `None` where another process has it. The
+    /// system releases it when the process ends, however it ends.
+    ///
+    /// # Errors
+    /// When the file of the lock cannot be made.
+    pub fn lock(store: &Path, chain: Chain) -> Result<Option<File>> {
+        let path = store.join(LIVE).join(format!("{}.lock", chain.name()));
+        let failed = |source| io_error("cannot lock", &path, source);
+        fs::create_dir_all(store.join(LIVE)).map_err(failed)?;
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
     }
 
     /// Returns whether the follower runs: it wrote its status a short time ago. `now_ms` is in milliseconds since the epoch.
@@ -169,6 +185,11 @@ mod tests {
         assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), Some(status.clone()));
         assert!(status.is_live(130_000) && status.is_live(0));
         assert!(!status.is_live(130_001));
+        fs::write(path_of(store.path(), Chain::TRON), "").unwrap();
+        assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), None);
+        let lock = LiveStatus::lock(store.path(), Chain::TRON).unwrap();
+        assert!(lock.is_some() && LiveStatus::lock(store.path(), Chain::TRON).unwrap().is_none());
+        assert!(LiveStatus::lock(store.path(), Chain::BSC).unwrap().is_some());
         assert_eq!(LiveStatus::read_all(store.path()).unwrap(), [status.clone()]);
         assert_eq!([90, 100, 110].map(|held| status.lag_secs(Timestamp::new(held))), [10, 0, 0]);
         assert_eq!(LiveStatus::read_live(store.path(), Chain::TRON).unwrap(), None);

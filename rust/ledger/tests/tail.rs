@@ -180,19 +180,64 @@ fn step_of_a_follower_is_one_generation_or_nothing() {
 }
 
 #[test]
-fn what_history_states_outlives_a_roll_back_of_the_tail() {
+fn rows_of_other_sources_go_with_their_block() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
+    writer.commit(transfers(1, 3), &Cancel::new()).unwrap();
     for number in 5..=6 {
         writer.append_tail_block(tail_block(number, 1, 1)).unwrap();
     }
-    let history = Batch { claims: vec![], ..tail_block(6, 1, 1) };
-    assert_eq!(writer.commit(history, &Cancel::new()).unwrap().unchanged, 1);
-    assert_eq!(writer.roll_back_tail(CHAIN, 4).unwrap(), 2);
-    let snapshot = writer.snapshot();
-    let coverage = &snapshot.coverage()[&CHAIN];
-    assert_eq!((coverage.first_block, coverage.transactions), (Some(6), 1));
-    assert!(coverage.ranges.is_empty());
+    let before = digest(folder.path());
+    // A list that knows block 6 by its time, one transaction of it, another one of it, and one that is behind it.
+    let mut known = tail_block(6, 1, 1);
+    known.blocks[0] = BlockFacts { hash: None, parent: None, ..known.blocks[0].clone() };
+    known.transactions[0].nonce = Some(9);
+    let mut other = known.transactions[0].clone();
+    other.hash = headwater_types::TxHash::new([99; 32]);
+    known.transactions.push(other);
+    let later = tail_block(8, 1, 1);
+    known.blocks.extend(later.blocks);
+    known.transactions.extend(later.transactions);
+    known.claims = vec![Claim::Blocks { first: 4, last: 8, table: CoverageTable::Receipts }];
+    let report = writer.commit(known, &Cancel::new()).unwrap();
+    assert_eq!((report.added, report.enriched), (2, 1));
+    let claimed = |writer: &Writer| writer.snapshot().coverage()[&CHAIN].ranges[&CoverageTable::Receipts].clone();
+    assert_eq!(claimed(&writer), [(4, 8)]);
+    let transactions = |writer: &Writer| writer.snapshot().coverage()[&CHAIN].transactions;
+    assert_eq!(transactions(&writer), 7);
+    // Block 6 is replaced: nothing of it is left, and nothing contradicts the other one.
+    let advance = TailAdvance { keep_to: Some(5), blocks: vec![tail_block(6, 2, 1)], seal_to: None };
+    writer.advance_tail(CHAIN, advance).unwrap();
+    assert_eq!(claimed(&writer), [(4, 5), (7, 8)]);
+    assert_eq!(transactions(&writer), 6);
+    writer.roll_back_tail(CHAIN, 5).unwrap();
+    drop(writer);
+    assert_ne!(digest(folder.path()), before, "block 8 stays");
+    let report = Store::open(folder.path()).unwrap().verify(&|_, _| {}, &Cancel::new()).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
+
+#[test]
+fn rows_that_were_held_before_go_with_their_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path());
+    writer.append_tail_block(tail_block(5, 1, 1)).unwrap();
+    let before = digest(folder.path());
+    // An account export knew a transaction of block 6 before it was followed.
+    let mut early = tail_block(6, 1, 1);
+    early.claims.clear();
+    early.blocks[0] = BlockFacts { hash: None, parent: None, ..early.blocks[0].clone() };
+    writer.commit(early, &Cancel::new()).unwrap();
+    let mut followed = tail_block(6, 1, 1);
+    followed.transactions[0].nonce = Some(9);
+    writer.append_tail_block(followed).unwrap();
+    assert_eq!(writer.snapshot().coverage()[&CHAIN].transactions, 2);
+    writer.roll_back_tail(CHAIN, 5).unwrap();
+    assert_eq!(writer.snapshot().coverage()[&CHAIN].transactions, 1);
+    // The time of the block, which all sources agree on, stays.
+    writer.append_tail_block(tail_block(6, 2, 1)).unwrap();
+    assert_eq!(writer.snapshot().block(CHAIN, 6).unwrap().unwrap().hash, Some(block_hash(6, 2)));
+    assert_ne!(digest(folder.path()), before);
 }
 
 #[test]

@@ -207,8 +207,9 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// Returns whether verified blocks contradict the store: a person has to act.
-    pub(crate) const fn halts(&self) -> bool {
+    /// Returns whether verified blocks contradict the store, so that a person has to act.
+    #[must_use]
+    pub const fn halts(&self) -> bool {
         matches!(self, Self::DeepReorg { .. } | Self::Contradiction { .. } | Self::Ledger(LedgerError::Conflict { .. }))
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{CallError, FetchError, NodeError};
@@ -9,6 +10,9 @@ use crate::transport::Provider;
 
 /// Failures without an answer in between after which a provider is put aside.
 const MAX_FAILURES: usize = 4;
+
+/// The wait of a provider that was put aside doubles so often at most.
+const MAX_DOUBLINGS: u32 = 4;
 
 /// Failures within such a time are one: calls at the same time meet the same outage.
 const ONE_OUTAGE: Duration = Duration::from_secs(1);
@@ -20,6 +24,8 @@ struct Failures {
     latest: Option<Instant>,
     /// When it was put aside.
     aside: Option<Instant>,
+    /// How often it was put aside without an answer in between.
+    times: u32,
 }
 
 impl Failures {
@@ -103,24 +109,25 @@ impl Providers {
     ///
     /// # Errors
     /// When none of them answers, with what each of them said, or when the work is cancelled.
-    pub(crate) fn ask_each<T>(
+    pub(crate) fn ask_each<T: Send>(
         &self,
         (first, last): (u64, u64),
-        attempt: impl Fn(&Provider) -> Result<T, FetchError>,
+        attempt: impl Fn(&Provider) -> Result<T, FetchError> + Sync,
     ) -> Result<Vec<(T, String)>, NodeError> {
         let (mut answers, mut reasons) = (Vec::new(), Vec::new());
-        for (place, provider) in self.all.iter().enumerate() {
-            if let Some(reason) = provider.card().aside {
-                reasons.push(format!("{}: {reason}", provider.name()));
-                continue;
-            }
-            match attempt(provider) {
-                Ok(answer) => answers.push((answer, provider.name().to_owned())),
-                Err(FetchError::Call(CallError::Cancelled)) => {
+        for (place, outcome) in self.at_the_same_time(&attempt).into_iter().enumerate() {
+            let name = self.all[place].name();
+            match outcome {
+                Err(None) => reasons.push(format!("{name}: {}", self.all[place].card().aside.unwrap_or_default())),
+                Ok(answer) => {
+                    *self.failures_of(place) = Failures::default();
+                    answers.push((answer, name.to_owned()));
+                }
+                Err(Some(FetchError::Call(CallError::Cancelled))) => {
                     return Err(NodeError::Ledger(headwater_ledger::Cancelled.into()));
                 }
-                Err(error) => {
-                    reasons.push(format!("{}: {error}", provider.name()));
+                Err(Some(error)) => {
+                    reasons.push(format!("{name}: {error}"));
                     self.judge(place, &error);
                 }
             }
@@ -132,12 +139,32 @@ impl Providers {
         }
     }
 
-    /// Asks providers again that were put aside for longer than a time.
+    /// Asks the providers that were not put aside at the same time; `None` in place of the error of the others.
+    fn at_the_same_time<T: Send>(
+        &self,
+        attempt: &(impl Fn(&Provider) -> Result<T, FetchError> + Sync),
+    ) -> Vec<Result<T, Option<FetchError>>> {
+        let ask = |provider: &Provider| match provider.card().aside {
+            Some(_) => Err(None),
+            None => attempt(provider).map_err(Some),
+        };
+        if let [provider] = &self.all[..] {
+            return vec![ask(provider)];
+        }
+        thread::scope(|scope| {
+            let threads: Vec<_> = self.all.iter().map(|provider| scope.spawn(move || ask(provider))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("an attempt does not panic")).collect()
+        })
+    }
+
+    /// Asks providers again that were put aside for longer than a time, which doubles each time without an answer in between.
     pub(crate) fn forgive(&self, after: Duration) {
         for (place, provider) in self.all.iter().enumerate() {
             let mut failures = self.failures_of(place);
-            if provider.card().aside.is_some() && failures.aside.is_none_or(|since| since.elapsed() >= after) {
-                *failures = Failures::default();
+            let wait = after * 2_u32.pow(failures.times.saturating_sub(1).min(MAX_DOUBLINGS));
+            if provider.card().aside.is_some() && failures.aside.is_none_or(|since| since.elapsed() >= wait) {
+                // The next failure puts it aside again.
+                *failures = Failures { count: MAX_FAILURES - 1, times: failures.times, ..Failures::default() };
                 provider.note(|card| card.aside = None);
             }
         }
@@ -202,7 +229,9 @@ impl Providers {
             FetchError::Call(_) => self.failures_of(place).add() >= MAX_FAILURES,
         };
         if aside {
-            self.failures_of(place).aside = Some(Instant::now());
+            let mut failures = self.failures_of(place);
+            (failures.aside, failures.times) = (Some(Instant::now()), failures.times + 1);
+            drop(failures);
             provider.note(|card| card.aside = Some(error.to_string()));
         }
     }

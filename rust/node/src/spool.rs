@@ -32,6 +32,8 @@ impl Spool {
 
     pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, NodeError> {
         let file = self.folder.join(name);
+        // Another load removes a folder to which nothing was written for long.
+        fs::create_dir_all(&self.folder).map_err(|source| failed(&self.folder, source))?;
         fs::write(&file, content).map_err(|source| failed(&file, source))?;
         Ok(file)
     }

@@ -1,7 +1,7 @@
 //! Requests to one node or provider: JSON-RPC and plain HTTP, within a budget, with retries where they can help.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ use crate::score_card::ScoreCard;
 
 /// The longest time of one request, from its first byte sent to the last byte read.
 const TIMEOUT: Duration = Duration::from_mins(1);
+/// A request that fails after this time is not tried again where other providers are asked for the same.
+const SLOW: Duration = Duration::from_secs(10);
 /// The longest time until a connection is made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer. Fewer calls at once have smaller ones.
@@ -46,6 +48,8 @@ pub struct Provider {
     login: Option<String>,
     /// True if other providers are asked for the same.
     has_peers: bool,
+    /// True once it was seen to be of the chain that is followed.
+    is_checked: AtomicBool,
     agent: Agent,
     budget: Budget,
     card: Mutex<ScoreCard>,
@@ -122,6 +126,7 @@ impl Provider {
             name: host.to_owned(),
             login,
             has_peers: false,
+            is_checked: AtomicBool::new(false),
             agent: config.into(),
             budget: Budget::new(rate),
             card: Mutex::default(),
@@ -132,6 +137,15 @@ impl Provider {
     /// The same, beside other providers that are asked for the same.
     pub(crate) fn with_peers(self) -> Self {
         Self { has_peers: true, ..self }
+    }
+
+    /// Runs a check unless it has passed before.
+    pub(crate) fn check_once<E>(&self, check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        if !self.is_checked.load(Ordering::Acquire) {
+            check()?;
+            self.is_checked.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Its host and port. Paths and logins hold keys, and are never shown.
@@ -237,7 +251,7 @@ impl Provider {
                 _ => wait,
             };
             // Where nothing listens, another provider has the answer sooner.
-            let is_over = self.has_peers && matches!(error, CallError::Unreachable(_));
+            let is_over = self.has_peers && (matches!(error, CallError::Unreachable(_)) || began.elapsed() >= SLOW);
             if tried >= TRIES || is_over || !error.passes() {
                 return Err(error);
             }

@@ -275,9 +275,15 @@ fn disagreeing_providers_are_waited_for() {
     locked(&one).chain.grow(3, &mut draws);
     locked(&other).chain.replace(2, 6, &mut Draws::new(9));
     let cancel = Cancel::new();
+    let disagree =
+        |state: &LiveState| matches!(state, LiveState::Waiting { reason } if reason.contains("do not agree"));
     let (outcome, progress) = thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_millis(400));
+            let began = Instant::now();
+            let state = || LiveStatus::read(&store, Chain::ETHEREUM).unwrap().unwrap().state;
+            while !disagree(&state()) && began.elapsed() < Duration::from_secs(60) {
+                thread::sleep(Duration::from_millis(5));
+            }
             cancel.cancel();
         });
         run(&store, &[&first, &second], &options(None), &cancel)

@@ -25,14 +25,14 @@ pub(crate) fn follow_nodes(store: PathBuf) -> Arc<Follow> {
     })
 }
 
-/// A follower waits by itself for what passes; what remains has to be acted on.
+/// A follower waits by itself for nodes that fail.
 fn end_of(error: &NodeError) -> FollowEnd {
     // In one line: an error may list the answers of several nodes.
     let reason = causes(error).split_whitespace().collect::<Vec<_>>().join(" ");
     match error {
         NodeError::FollowedAlready { .. } => FollowEnd::Elsewhere(reason),
-        NodeError::Io { .. } => FollowEnd::Failed(reason),
-        _ => FollowEnd::Halted(reason),
+        error if error.halts() => FollowEnd::Halted(reason),
+        _ => FollowEnd::Failed(reason),
     }
 }
 

@@ -186,11 +186,14 @@ impl Supervisor {
         }
     }
 
-    /// Writes a state with the last known blocks of the node; gives whether there are any.
+    /// Writes a state with the last known blocks of the node; gives whether there are any. A halted chain stays so, and a
+    /// follower in another process writes its status itself.
     fn write_status(&self, state: &LiveState) -> Result<bool, headwater_ledger::LedgerError> {
+        let Some(_lock) = LiveStatus::lock(&self.store, self.chain)? else { return Ok(true) };
         let Some(known) = LiveStatus::read(&self.store, self.chain)? else { return Ok(false) };
         let written_ms = u64::try_from(now_ms()).unwrap_or(0);
-        LiveStatus { state: state.clone(), written_ms, ..known }.write(&self.store)?;
+        let state = if matches!(known.state, LiveState::Halted { .. }) { known.state.clone() } else { state.clone() };
+        LiveStatus { state, written_ms, ..known }.write(&self.store)?;
         Ok(true)
     }
 }

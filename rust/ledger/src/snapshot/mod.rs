@@ -351,14 +351,7 @@ impl Assets for Snapshot {
             let Some(facts) = segment.token(contract)? else { continue };
             joined = Some(match joined {
                 None => facts,
-                // Where segments disagree the smaller text prevails, so that their order does not matter.
-                Some(held) => TokenFacts {
-                    contract: held.contract,
-                    symbol: smaller(held.symbol, facts.symbol),
-                    name: smaller(held.name, facts.name),
-                    decimals: smaller(held.decimals, facts.decimals),
-                    is_non_fungible: held.is_non_fungible || facts.is_non_fungible,
-                },
+                Some(held) => held.join(facts),
             });
         }
         Ok(joined)
@@ -657,12 +650,5 @@ impl Logs for Snapshot {
     fn transaction_logs(&self, transaction: TransactionRef) -> Result<Vec<Log>> {
         let (segment, row) = self.behind(transaction.0);
         logs::of_transaction(segment, row, transaction)
-    }
-}
-
-fn smaller<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

@@ -36,6 +36,21 @@ impl Claims {
         self.ranges.is_empty() && self.accounts.is_empty()
     }
 
+    /// Takes out what is claimed of one block.
+    pub(super) fn take_block(&mut self, number: u64) -> Self {
+        let mut taken = Self::default();
+        for (table, ranges) in &mut self.ranges {
+            let place = ranges.partition_point(|(_, last)| *last < number);
+            let Some(&(first, last)) = ranges.get(place).filter(|(first, _)| *first <= number) else { continue };
+            let before = (first < number).then(|| (first, number - 1));
+            let behind = (number < last).then(|| (number + 1, last));
+            ranges.splice(place..=place, before.into_iter().chain(behind));
+            taken.ranges.insert(*table, vec![(number, number)]);
+        }
+        self.ranges.retain(|_, ranges| !ranges.is_empty());
+        taken
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         for (table, ranges) in &other.ranges {
             let held = self.ranges.entry(*table).or_default();
@@ -73,6 +88,24 @@ mod tests {
             insert(&mut ranges, range);
         }
         assert_eq!(ranges, [(1, 2), (4, 25), (u64::MAX, u64::MAX)]);
+    }
+
+    #[test]
+    fn claims_of_one_block_are_taken_out_of_ranges() {
+        let claim = |first, last| Claim::Blocks { first, last, table: CoverageTable::Blocks };
+        for (number, left) in
+            [(4, vec![(1, 3), (5, 9)]), (1, vec![(2, 9)]), (9, vec![(1, 8)]), (12, vec![(1, 9)]), (0, vec![(1, 9)])]
+        {
+            let mut claims = Claims::of(&[claim(1, 9)]);
+            let taken = claims.take_block(number);
+            assert_eq!(claims.ranges[&CoverageTable::Blocks], left);
+            let mut again = claims;
+            again.add(&taken);
+            assert_eq!(again, Claims::of(&[claim(1, 9)]));
+        }
+        let mut single = Claims::of(&[claim(7, 7)]);
+        single.take_block(7);
+        assert!(single.is_empty());
     }
 
     proptest! {

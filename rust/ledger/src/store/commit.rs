@@ -90,8 +90,8 @@ struct Plan<'a> {
     new_transactions: Vec<TransactionFacts>,
     new_contracts: BTreeSet<Address>,
     new_tokens: BTreeMap<Address, TokenFacts>,
-    /// Transactions among the new ones that were held already, in a place that does not last.
-    moved: BTreeSet<TxHash>,
+    /// New transactions of blocks of the tail, which go into the parts of these, where the feed needs them.
+    joined_tail: Vec<TransactionFacts>,
     /// The transactions that gained movements, where the feed needs them.
     gained: Vec<Gain>,
     report: CommitReport,
@@ -116,23 +116,27 @@ impl<'a> Plan<'a> {
             new_transactions: Vec::new(),
             new_contracts: BTreeSet::new(),
             new_tokens: BTreeMap::new(),
-            moved: BTreeSet::new(),
+            joined_tail: Vec::new(),
             gained: Vec::new(),
             report: CommitReport::default(),
         }
     }
 
-    /// Returns whether the copies in other parts are left as they are: what a block of the tail adds must go with it.
-    const fn leaves_copies(&self) -> bool {
+    /// Returns whether the commit is of a block of the tail.
+    const fn is_of_tail(&self) -> bool {
         matches!(self.destination, Destination::Tail { .. })
     }
 
-    /// Returns whether what this part holds stays when the tail is rolled back, as far as the destination cares.
-    fn is_kept(&self, place: usize) -> bool {
-        match self.destination {
-            Destination::Sealed => place < self.held.sealed.len(),
-            Destination::Tail { .. } => true,
-        }
+    /// Returns whether a part is final: what it holds stays when the tail is rolled back.
+    fn is_final(&self, place: usize) -> bool {
+        place < self.held.sealed.len()
+    }
+
+    /// The place of the part of a block of the tail. Whatever is said of the block goes there, so that it goes with the block.
+    fn place_in_tail(&self, number: u64) -> Option<usize> {
+        let tail = &self.held.tail;
+        let found = tail.binary_search_by_key(&number, |block| block.number).ok().filter(|_| !self.is_of_tail());
+        found.map(|place| self.held.sealed.len() + place)
     }
 
     /// Joins the blocks that are stated, and those whose time a transaction states, with every copy held.
@@ -169,7 +173,8 @@ impl<'a> Plan<'a> {
         &self.blocks[place.expect("the blocks of all transactions were taken before them")]
     }
 
-    /// Joins an offered block with all copies held, and marks the copies that know less.
+    /// Joins an offered block with all copies held, and marks the copies that know less. What a block of the tail says is
+    /// not written to final parts.
     fn join_block(
         &mut self,
         number: u64,
@@ -177,26 +182,30 @@ impl<'a> Plan<'a> {
         copies: &[(usize, BlockFacts)],
     ) -> Result<Option<BlockFacts>> {
         let is_stated = offered.is_some();
-        let mut joined = copies.first().map(|(_, copy)| copy.clone());
-        if let Some(offered) = offered {
-            joined = Some(match joined {
-                Some(held) => held.join(&offered, self.chain).map_err(LedgerError::with_the_store)?,
-                None => offered,
-            });
+        let join = |known: Option<BlockFacts>, other: &BlockFacts| match known {
+            Some(known) => known.join(other, self.chain).map(Some),
+            None => Ok(Some(other.clone())),
+        };
+        let of_final = copies.iter().filter(|(place, _)| self.is_final(*place));
+        let of_tail = copies.iter().filter(|(place, _)| !self.is_final(*place));
+        let mut in_final = of_final.map(|(_, copy)| copy).try_fold(None, join)?;
+        if let Some(offered) = offered.as_ref().filter(|_| !self.is_of_tail()) {
+            in_final = join(in_final, offered).map_err(LedgerError::with_the_store)?;
         }
+        let joined =
+            of_tail.map(|(_, copy)| copy).try_fold(in_final.clone(), join).map_err(LedgerError::with_the_store)?;
+        let joined = offered.iter().try_fold(joined, join).map_err(LedgerError::with_the_store)?;
         let Some(joined) = joined else { return Ok(None) };
         let mut is_enriched = copies.is_empty();
         for (place, copy) in copies {
-            if *copy != joined {
+            let wanted = if self.is_final(*place) { in_final.as_ref() } else { Some(&joined) };
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != copy) {
                 is_enriched = true;
-                if self.leaves_copies() {
-                    continue;
-                }
-                self.edits.entry(*place).or_default().blocks.insert(number, joined.clone());
+                self.edits.entry(*place).or_default().blocks.insert(number, wanted.clone());
             }
         }
         self.report.blocks += u64::from(is_enriched);
-        if is_stated && !copies.iter().any(|(place, _)| self.is_kept(*place)) {
+        if is_stated && copies.is_empty() {
             self.new_blocks.push(number);
         }
         Ok(Some(joined))
@@ -246,6 +255,15 @@ impl<'a> Plan<'a> {
         if let Some((_, error)) = fault {
             return Err(error);
         }
+        let of_tail: Vec<TransactionFacts> =
+            offered.extract_if(.., |facts| self.place_in_tail(facts.block).is_some()).collect();
+        for facts in of_tail {
+            let Some(place) = self.place_in_tail(facts.block) else { continue };
+            if self.telling == FeedPolicy::Items {
+                self.joined_tail.push(facts.clone());
+            }
+            self.edits.entry(place).or_default().added.push(facts);
+        }
         offered.append(&mut self.new_transactions);
         self.new_transactions = offered;
         with_new_outputs.sort_unstable();
@@ -263,7 +281,9 @@ impl<'a> Plan<'a> {
         self.complete(offered, outputs)?;
         let Some((place, row)) = at else {
             self.report.added += 1;
-            self.add_block(offered.block);
+            if self.place_in_tail(offered.block).is_none() {
+                self.add_block(offered.block);
+            }
             return Ok(true);
         };
         let offered = std::mem::replace(offered, TransactionFacts::new(offered.hash, offered.block));
@@ -276,11 +296,9 @@ impl<'a> Plan<'a> {
         if is_enriched {
             self.note_gain(stored, &joined);
         }
-        if !self.is_kept(place) {
-            // What a final source states must outlive a roll-back of the tail.
+        if self.is_of_tail() && self.is_final(place) {
+            // The block is not final after all: the row goes with it when it is taken back.
             self.edits.entry(place).or_default().rows.insert(row, None);
-            self.add_block(joined.block);
-            self.moved.insert(joined.hash);
             self.new_transactions.push(joined);
         } else if is_enriched {
             self.edits.entry(place).or_default().rows.insert(row, Some(joined));
@@ -343,7 +361,8 @@ impl<'a> Plan<'a> {
     }
 
     fn take_contracts(&mut self, offered: &[Address]) -> Result<()> {
-        let kept = self.parts.iter().enumerate().filter(|(place, _)| self.is_kept(*place));
+        // What a final source states outlives a roll-back of the tail.
+        let kept = self.parts.iter().enumerate().filter(|(place, _)| self.is_of_tail() || self.is_final(*place));
         let kept: Vec<_> = kept.map(|(_, part)| &part.segment).collect();
         for contract in offered {
             let mut is_held = false;
@@ -372,22 +391,18 @@ impl<'a> Plan<'a> {
                     copies.push((place, copy));
                 }
             }
+            // Readers join copies, so those of the tail need not know what final parts say.
+            copies.retain(|(place, _)| self.is_of_tail() || self.is_final(*place));
             let held = copies.iter().map(|(_, copy)| copy.clone()).reduce(TokenFacts::join);
             let joined = held.clone().map_or_else(|| token.clone(), |held| held.join(token.clone()));
-            if self.leaves_copies() {
-                if held.as_ref() != Some(&joined) {
-                    self.new_tokens.insert(contract, joined);
-                }
+            if held.is_none() || self.is_of_tail() && held.as_ref() != Some(&joined) {
+                self.new_tokens.insert(contract, joined);
                 continue;
             }
-            let is_kept = copies.iter().any(|(place, _)| self.is_kept(*place));
             for (place, copy) in copies {
-                if copy != joined {
+                if copy != joined && !self.is_of_tail() {
                     self.edits.entry(place).or_default().tokens.insert(contract, joined.clone());
                 }
-            }
-            if !is_kept {
-                self.new_tokens.insert(contract, joined);
             }
         }
         Ok(())
@@ -420,8 +435,15 @@ impl<'a> Plan<'a> {
         };
         let has_claims = match self.destination {
             Destination::Sealed => {
-                after.claims.add(claims);
-                after.claims != self.held.claims
+                let mut claims = claims.clone();
+                let mut has_tail_claims = false;
+                for block in &mut after.tail {
+                    let before = block.claims.clone();
+                    block.claims.add(&claims.take_block(block.number));
+                    has_tail_claims |= block.claims != before;
+                }
+                after.claims.add(&claims);
+                has_tail_claims || after.claims != self.held.claims
             }
             Destination::Tail { .. } => false,
         };

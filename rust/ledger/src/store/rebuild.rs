@@ -20,6 +20,8 @@ const ROWS_PER_CHECK: u32 = 4096;
 pub(super) struct Edits {
     /// By row: what is there now, `None` when it moves elsewhere.
     pub(super) rows: HashMap<u32, Option<TransactionFacts>>,
+    /// Transactions that come to it.
+    pub(super) added: Vec<TransactionFacts>,
     pub(super) blocks: BTreeMap<u64, BlockFacts>,
     pub(super) tokens: BTreeMap<Address, TokenFacts>,
 }
@@ -39,7 +41,7 @@ pub(super) fn corrections(part: &Part, edits: Edits, cancel: &Cancel) -> Result<
     let segment = &part.segment;
     let mut without: Vec<u32> = edits.rows.keys().copied().collect();
     without.sort_unstable();
-    let transactions: Vec<TransactionFacts> = edits.rows.into_values().flatten().collect();
+    let transactions: Vec<TransactionFacts> = edits.rows.into_values().flatten().chain(edits.added).collect();
     let mut blocks = edits.blocks;
     for facts in &transactions {
         if let Entry::Vacant(entry) = blocks.entry(facts.block)

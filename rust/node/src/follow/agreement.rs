@@ -36,15 +36,10 @@ impl Follower<'_> {
 
     /// Checks once that a provider is of the chain.
     fn check(&self, source: &dyn Source, provider: &Provider) -> Result<(), FetchError> {
-        let is_checked = |name: &str| self.checked.lock().expect("no holder of the lock panics").contains(name);
-        if !is_checked(provider.name()) {
-            source.check_chain(provider, self.cancel)?;
-            self.checked.lock().expect("no holder of the lock panics").insert(provider.name().to_owned());
-        }
-        Ok(())
+        provider.check_once(|| source.check_chain(provider, self.cancel))
     }
 
-    /// Returns the hashes of blocks that more than half of the providers state which have the block; `None` of blocks that
+    /// Returns the hashes of blocks that more than half of those providers state which answer and have the block; `None` of blocks that
     /// none of them has.
     pub(super) fn hashes(&self, source: &dyn Source, numbers: &[u64]) -> Result<Vec<Option<BlockHash>>, NodeError> {
         let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else { return Ok(Vec::new()) };

@@ -65,6 +65,9 @@ impl Follower<'_> {
             1 => vec![None; numbers.len()],
             _ => self.hashes(&*intake.source, &numbers)?,
         };
+        if let (true, Some(place)) = (self.providers.all().len() > 1, expected.iter().position(Option::is_none)) {
+            return Err(NodeError::Moved { block: numbers[place] });
+        }
         let blocks = self.prepare_each(intake, snapshot, &numbers, &expected)?;
         let mut before = fork;
         for block in &blocks {
@@ -200,7 +203,7 @@ fn has_others(snapshot: &Snapshot, number: u64, verified: &Batch) -> Result<bool
     let coverage = snapshot.coverage().get(&chain);
     let ranges = coverage.map_or(&[][..], |coverage| coverage.ranges_of(CoverageTable::VerifiedTransactions));
     if uncovered(ranges, (number, number)).is_empty() {
-        // A block of the tail that is replaced: its rows go with it.
+        // A block of the tail that is replaced: all rows of it go with it.
         return Ok(false);
     }
     let range = ChainRange { from_block: Some(number), up_to_block: Some(number), ..ChainRange::default() };

@@ -5,7 +5,7 @@
 //! - [`branch`] finds the block at which the store and the nodes part.
 //! - [`block`] fetches one block and reads its facts.
 //! - [`agreement`] asks all providers, and takes what more than half of them say.
-//! - [`wake`] waits for the next block; [`status`] tells other processes how far it is.
+//! - [`wake`] waits for the next block; [`status`] is the status for other processes.
 //!
 //! A replaced block stays until the blocks in its place are verified; then both change in one generation. A replacement deeper
 //! than the tail ends the work with [`NodeError::DeepReorg`], and nothing is written.
@@ -23,9 +23,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use headwater_ledger::Cancel;
+use headwater_ingest::labels::refresh_freezes;
 use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _};
 use headwater_ledger::store::{AdvanceReport, LiveState, TailAdvance, TailPosition, Writer, WriterOptions};
+use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{BlockHash, Chain};
 
 use self::block::PreparedBlock;
@@ -35,7 +36,8 @@ use self::status::StatusFile;
 use self::wake::Wake;
 pub use self::wake::split_sockets;
 use crate::error::NodeError;
-use crate::history::{HistoryOptions, HistoryProgress as _, load_history};
+use crate::heads::MAX_HEAD;
+use crate::history::{HistoryOptions, load_history};
 use crate::pool::Providers;
 use crate::score_file;
 use crate::source::Source;
@@ -76,7 +78,6 @@ pub fn follow(
         cancel,
         status,
         wake,
-        checked: Mutex::default(),
         noted: Mutex::default(),
         report: FollowReport::default(),
     };
@@ -96,10 +97,8 @@ struct Follower<'a> {
     options: &'a FollowOptions,
     progress: &'a dyn FollowProgress,
     cancel: &'a Cancel,
-    status: StatusFile<'a>,
+    status: StatusFile,
     wake: Wake,
-    /// The names of the providers that are of the chain.
-    checked: Mutex<BTreeSet<String>>,
     /// Reasons that were reported.
     noted: Mutex<BTreeSet<&'static str>>,
     report: FollowReport,
@@ -142,13 +141,13 @@ impl Follower<'_> {
             }
             let reason = describe(&error);
             if error.halts() {
-                self.status.set(LiveState::Halted { reason }, self.progress)?;
+                self.status.halt(reason, self.progress)?;
                 return Err(error);
             }
             if !error.passes() {
                 return Err(error);
             }
-            self.status.set(LiveState::Waiting { reason }, self.progress)?;
+            self.status.wait(reason, self.progress)?;
             self.wake.wait(PAUSE.min(self.options.retry), self.cancel);
             self.providers.forgive(self.options.retry);
         }
@@ -157,6 +156,11 @@ impl Follower<'_> {
     /// Loads history up to the newest final block where the store was not followed yet, and opens the store.
     fn start(&mut self) -> Result<Session, NodeError> {
         let chain = self.options.chain;
+        if let Some(from) = self.options.from.filter(|from| *from > MAX_HEAD) {
+            return Err(NodeError::Range(format!(
+                "block {from} is beyond the last block that a store can hold, {MAX_HEAD}"
+            )));
+        }
         let writer = self.writer()?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         if let Some(lowest) = writer.tail(chain).first() {
@@ -178,8 +182,8 @@ impl Follower<'_> {
                 traces: self.options.traces,
                 imported_at: self.options.imported_at(),
             };
-            let progress = self.status.heartbeat(self.progress);
-            let report = load_history(self.store, self.providers, &options, &progress, self.cancel)?;
+            let progress = self.progress.history();
+            let report = load_history(self.store, self.providers, &options, progress, self.cancel)?;
             self.progress.loaded(&report);
             if let Some(gap) = report.gaps.into_iter().find(|gap| gap.what == "blocks") {
                 let (first, last, reasons) = (gap.from_block, gap.to_block, gap.reasons);
@@ -189,6 +193,7 @@ impl Follower<'_> {
         let writer = self.writer()?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         let next = coverage.as_ref().and_then(last_held).map_or(from, |last| from.max(last + 1));
+        let next = next.max(heads.newest_final + 1);
         Session::new(self.store, writer, source_of(chain, coverage.as_ref(), from), Some(next))
     }
 
@@ -201,6 +206,7 @@ impl Follower<'_> {
     fn look(&mut self, session: &mut Session) -> Result<Look, NodeError> {
         let began = Instant::now();
         self.providers.forgive(self.options.retry);
+        self.import_freezes(session)?;
         let source = &*session.intake.source;
         let heads = self.heads(source)?;
         let until = self.options.until.unwrap_or(u64::MAX);
@@ -217,7 +223,8 @@ impl Follower<'_> {
             }
             found => found?,
         };
-        let last = heads.newest.min(until).min(fork + STEP);
+        // All that was replaced changes in one generation, and at most so many blocks more.
+        let last = heads.newest.min(until).min(newest.max(fork.saturating_add(STEP)));
         if last <= fork {
             self.status.set_heads(LiveState::Following, heads, self.progress)?;
             return Ok(Look::Idle);
@@ -259,20 +266,12 @@ impl Follower<'_> {
         let transactions = blocks.iter().map(PreparedBlock::transactions).sum();
         let has_freezes = blocks.iter().any(|block| block.has_freezes);
         // In one turn: another writer may add rows of these blocks in between.
-        let AdvanceReport { mut generation, removed, sealed, .. } =
-            session.writer.exclusively(self.cancel, |writer| {
-                let snapshot = writer.snapshot();
-                let batches = blocks.into_iter().map(|block| block.with_claims(&snapshot)).collect::<Result<_, _>>()?;
-                let seal_to = is_long.then(|| to_block - undo);
-                Ok::<_, NodeError>(writer.advance_tail(chain, TailAdvance { keep_to, blocks: batches, seal_to })?)
-            })?;
-        if has_freezes || removed > 0 {
-            generation = freezes::refresh(&mut session.writer, self.options, self.cancel)?.unwrap_or(generation);
-        }
-        if sealed > 0 && session.writer.has_due_sidecars()? {
-            let progress = self.status.heartbeat(self.progress);
-            session.writer.rebuild_sidecars(&|kind, done, total| progress.building(kind, done, total), self.cancel)?;
-        }
+        let AdvanceReport { generation, removed, sealed, .. } = session.writer.exclusively(self.cancel, |writer| {
+            let snapshot = writer.snapshot();
+            let batches = blocks.into_iter().map(|block| block.with_claims(&snapshot)).collect::<Result<_, _>>()?;
+            let seal_to = is_long.then(|| to_block - undo);
+            Ok::<_, NodeError>(writer.advance_tail(chain, TailAdvance { keep_to, blocks: batches, seal_to })?)
+        })?;
         self.report.add(to_block - from_block + 1, removed, generation);
         self.progress.advanced(&FollowStep {
             chain: chain.name(),
@@ -284,7 +283,35 @@ impl Follower<'_> {
             transactions,
             seconds: began.elapsed().as_secs_f64(),
         });
+        session.are_freezes_due |= has_freezes || removed > 0;
+        self.import_freezes(session)?;
+        if sealed > 0 { self.build_tables(session) } else { Ok(()) }
+    }
+
+    /// Imports the freezes of the store as it is now, where they may have changed: those of a block that was taken back are
+    /// gone.
+    fn import_freezes(&mut self, session: &mut Session) -> Result<(), NodeError> {
+        if session.are_freezes_due {
+            refresh_freezes(&mut session.writer, self.options.imported_at(), self.cancel)?;
+            session.are_freezes_due = false;
+        }
         Ok(())
+    }
+
+    /// Builds the tables that are due. Without them answers take longer and are the same.
+    fn build_tables(&self, session: &mut Session) -> Result<(), NodeError> {
+        let progress = |kind, done, total| self.progress.history().building(kind, done, total);
+        let built = match session.writer.has_due_sidecars() {
+            Ok(true) => session.writer.rebuild_sidecars(&progress, self.cancel).map(drop),
+            due => due.map(drop),
+        };
+        match built {
+            Err(error) if !matches!(error, LedgerError::Cancelled(_)) => {
+                self.note_once("tables were not built, so some answers take longer", &[error.to_string()]);
+                Ok(())
+            }
+            built => Ok(built?),
+        }
     }
 
     /// Reports a reason for which followed blocks lack something, the first time.
@@ -308,6 +335,8 @@ struct Session {
     intake: Intake,
     /// The first block of the tail while there is none.
     next: Option<u64>,
+    /// True if blocks changed since freezes were imported, or may have changed before the process began.
+    are_freezes_due: bool,
 }
 
 /// The way of blocks into the store.
@@ -321,7 +350,7 @@ type Window = (Vec<TailPosition>, (u64, Option<BlockHash>));
 
 impl Session {
     fn new(store: &Path, writer: Writer, source: Box<dyn Source>, next: Option<u64>) -> Result<Self, NodeError> {
-        Ok(Self { writer, intake: Intake { source, spool: Spool::new(store)? }, next })
+        Ok(Self { writer, intake: Intake { source, spool: Spool::new(store)? }, next, are_freezes_due: true })
     }
 
     fn window(&self, chain: Chain) -> Result<Window, NodeError> {
@@ -338,10 +367,10 @@ impl Session {
     }
 }
 
-/// Returns the last block up to which the store holds transactions.
+/// Returns the last block of the ranges whose transactions are complete in the store. Single rows of later blocks, as exports
+/// of accounts bring them, do not count.
 fn last_held(coverage: &Coverage) -> Option<u64> {
-    let covered = coverage.ranges_of(CoverageTable::Transactions).last().map(|(_, last)| *last);
-    covered.max(coverage.last_block)
+    coverage.ranges_of(CoverageTable::Transactions).last().map(|(_, last)| *last)
 }
 
 /// Describes an error with its causes, in one line.

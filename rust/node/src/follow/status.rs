@@ -1,56 +1,68 @@
-//! The status of a follower for other processes, and the lock that keeps a chain from being followed twice.
+//! The status of a follower for other processes.
 
-use std::fs::{self, File, TryLockError};
-use std::path::Path;
-use std::sync::Mutex;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use headwater_ledger::store::{CommitReport, LiveState, LiveStatus};
+use headwater_ledger::store::{LiveState, LiveStatus};
 use headwater_types::Chain;
 
 use super::options::FollowProgress;
 use crate::error::NodeError;
-use crate::history::{HistoryProgress, HistoryState};
 use crate::source::NodeHeads;
 
-/// The time after which the status is written again though nothing has changed, in milliseconds.
-const REFRESH_MS: u64 = 5_000;
+/// The interval at which the status is written again though nothing has changed.
+const REFRESH: Duration = Duration::from_secs(5);
 
-/// The file with the status of a follower.
-pub(super) struct StatusFile<'a> {
-    store: &'a Path,
-    written: Mutex<LiveStatus>,
-    /// Released by the system when the process ends, however it ends.
+/// The file with the status of a follower. A thread writes it again and again while the follower works or waits.
+pub(super) struct StatusFile {
+    shared: Arc<Shared>,
+    /// Dropped to end the thread.
+    _alive: Sender<()>,
+    /// The lock of the chain.
     _lock: File,
 }
 
-impl<'a> StatusFile<'a> {
+struct Shared {
+    store: PathBuf,
+    /// The status as it was written last.
+    written: Mutex<LiveStatus>,
+}
+
+impl StatusFile {
     /// Takes the lock of a chain.
-    pub fn open(store: &'a Path, chain: Chain) -> Result<Self, NodeError> {
-        let folder = store.join("live");
-        let path = folder.join(format!("{}.lock", chain.name()));
-        let failed = |source| NodeError::Io { file: path.display().to_string(), source };
-        fs::create_dir_all(&folder).map_err(failed)?;
-        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(NodeError::FollowedAlready { chain }),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-        }
+    pub fn open(store: &Path, chain: Chain) -> Result<Self, NodeError> {
+        let lock = LiveStatus::lock(store, chain)?.ok_or(NodeError::FollowedAlready { chain })?;
         let held = LiveStatus::read(store, chain)?;
-        let status = held.unwrap_or(LiveStatus {
-            chain,
-            state: LiveState::CatchingUp,
-            head_block: 0,
-            final_block: 0,
-            written_ms: 0,
+        let first = LiveStatus { chain, state: LiveState::CatchingUp, head_block: 0, final_block: 0, written_ms: 0 };
+        let status = LiveStatus { written_ms: 0, ..held.unwrap_or(first) };
+        let shared = Arc::new(Shared { store: store.to_owned(), written: Mutex::new(status) });
+        let (alive, ended) = mpsc::channel();
+        let refreshed = Arc::clone(&shared);
+        thread::spawn(move || {
+            while ended.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
+                refreshed.refresh();
+            }
         });
-        Ok(Self { store, written: Mutex::new(LiveStatus { written_ms: 0, ..status }), _lock: lock })
+        Ok(Self { shared, _alive: alive, _lock: lock })
     }
 
-    /// Writes a state.
-    pub fn set(&self, state: LiveState, progress: &dyn FollowProgress) -> Result<(), NodeError> {
-        self.write(|status| status.state = state, progress)
+    /// Writes that the follower waits. A halted one stays halted until it follows again.
+    pub fn wait(&self, reason: String, progress: &dyn FollowProgress) -> Result<(), NodeError> {
+        let change = |status: &mut LiveStatus| {
+            if !matches!(status.state, LiveState::Halted { .. }) {
+                status.state = LiveState::Waiting { reason };
+            }
+        };
+        self.shared.write(change, progress)
+    }
+
+    /// Writes that a person has to act.
+    pub fn halt(&self, reason: String, progress: &dyn FollowProgress) -> Result<(), NodeError> {
+        self.shared.write(|status| status.state = LiveState::Halted { reason }, progress)
     }
 
     /// Writes a state and the heads of the nodes.
@@ -61,23 +73,25 @@ impl<'a> StatusFile<'a> {
         progress: &dyn FollowProgress,
     ) -> Result<(), NodeError> {
         let change = |status: &mut LiveStatus| {
-            *status = LiveStatus { state, head_block: heads.newest, final_block: heads.newest_final, ..status.clone() };
+            status.state = state;
+            (status.head_block, status.final_block) = (heads.newest, heads.newest_final);
         };
-        self.write(change, progress)
+        self.shared.write(change, progress)
     }
+}
 
-    /// Writes the status where it has changed, or was written too long ago.
+impl Shared {
+    /// Writes the status where it has changed.
     fn write(&self, change: impl FnOnce(&mut LiveStatus), progress: &dyn FollowProgress) -> Result<(), NodeError> {
-        let mut written = self.written.lock().expect("no holder of the lock panics");
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let mut status = written.clone();
         change(&mut status);
-        let now = now_ms();
-        if status == *written && now.saturating_sub(status.written_ms) < REFRESH_MS {
+        if status == *written && status.written_ms > 0 {
             return Ok(());
         }
         let is_new = written.written_ms == 0 || written.state != status.state;
-        status.written_ms = now;
-        status.write(self.store)?;
+        status.written_ms = now_ms();
+        status.write(&self.store)?;
         *written = status.clone();
         drop(written);
         if is_new {
@@ -86,43 +100,18 @@ impl<'a> StatusFile<'a> {
         Ok(())
     }
 
-    /// Returns a progress that keeps the status alive while history is loaded.
-    pub fn heartbeat<'b>(&'b self, progress: &'b dyn FollowProgress) -> Heartbeat<'b> {
-        Heartbeat { status: self, progress }
-    }
-}
-
-/// Hands the progress of history on, and keeps the status alive.
-pub(super) struct Heartbeat<'a> {
-    status: &'a StatusFile<'a>,
-    progress: &'a dyn FollowProgress,
-}
-
-impl Heartbeat<'_> {
-    fn beat(&self) {
-        // What cannot be written now is written with the next change, which reports the error.
-        let _ = self.status.write(|_| {}, self.progress);
-    }
-}
-
-impl HistoryProgress for Heartbeat<'_> {
-    fn update(&self, state: HistoryState) {
-        self.beat();
-        self.progress.history().update(state);
-    }
-
-    fn committed(&self, report: &CommitReport) {
-        self.beat();
-        self.progress.history().committed(report);
-    }
-
-    fn building(&self, kind: &'static str, done: u64, total: u64) {
-        self.beat();
-        self.progress.history().building(kind, done, total);
+    /// Writes the status again, with the time of now.
+    fn refresh(&self) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.written_ms > 0 {
+            written.written_ms = now_ms();
+            // The next change reports the error.
+            let _ = written.write(&self.store);
+        }
     }
 }
 
 fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! Waiting for the next block: for a time, or until a WebSocket interface announces one.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use headwater_ledger::Cancel;
 use headwater_types::{Chain, Family};
+use tungstenite::client::IntoClientRequest as _;
 use tungstenite::stream::MaybeTlsStream;
-use tungstenite::{Message, WebSocket, connect};
+use tungstenite::{Message, WebSocket, client_tls};
 
 use crate::error::NodeError;
 
@@ -18,6 +19,8 @@ use crate::error::NodeError;
 const STEP: Duration = Duration::from_millis(50);
 /// The longest silence of a socket until it is looked at whether it is still wanted.
 const SILENCE: Duration = Duration::from_secs(1);
+/// The longest time of each step in which a socket is opened.
+const OPENING: Duration = Duration::from_secs(10);
 /// A socket that says nothing for this time is opened anew.
 const LAPSE: Duration = Duration::from_mins(2);
 /// The first and the longest wait before a socket is opened again.
@@ -115,15 +118,16 @@ impl Bell {
     }
 
     fn listen_once(&self, url: &str) -> Result<(), Box<dyn std::error::Error>> {
-        let (mut socket, _) = connect(url)?;
-        set_timeout(&mut socket)?;
+        let mut socket = open(url)?;
         socket.send(Message::text(SUBSCRIBE))?;
+        socket.get_mut().set_timeout(SILENCE)?;
         let mut heard = Instant::now();
         while !self.is_over() && heard.elapsed() < LAPSE {
             match socket.read() {
                 Ok(message) => {
                     heard = Instant::now();
-                    if message.is_text() {
+                    // The answer to the subscription, and what else comes, announces no block.
+                    if message.to_text().is_ok_and(|text| text.contains("eth_subscription")) {
                         self.ring();
                     }
                 }
@@ -136,10 +140,30 @@ impl Bell {
     }
 }
 
-fn set_timeout(socket: &mut WebSocket<MaybeTlsStream<TcpStream>>) -> io::Result<()> {
-    match socket.get_mut() {
-        MaybeTlsStream::Plain(stream) => stream.set_read_timeout(Some(SILENCE)),
-        MaybeTlsStream::Rustls(stream) => stream.sock.set_read_timeout(Some(SILENCE)),
-        _ => Ok(()),
+/// Opens a socket. No step of it takes longer than [`OPENING`].
+fn open(url: &str) -> Result<WebSocket<MaybeTlsStream<TcpStream>>, Box<dyn std::error::Error>> {
+    let request = url.into_client_request()?;
+    let uri = request.uri();
+    let host = uri.host().ok_or("an address without a host")?;
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("wss") { 443 } else { 80 });
+    let address = (host.trim_matches(['[', ']']), port).to_socket_addrs()?.next().ok_or("a host without an address")?;
+    let stream = TcpStream::connect_timeout(&address, OPENING)?;
+    stream.set_read_timeout(Some(OPENING))?;
+    stream.set_write_timeout(Some(OPENING))?;
+    Ok(client_tls(request, stream)?.0)
+}
+
+/// Streams whose reads end after a time.
+trait Timed {
+    fn set_timeout(&mut self, time: Duration) -> io::Result<()>;
+}
+
+impl Timed for MaybeTlsStream<TcpStream> {
+    fn set_timeout(&mut self, time: Duration) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.set_read_timeout(Some(time)),
+            Self::Rustls(stream) => stream.sock.set_read_timeout(Some(time)),
+            _ => Ok(()),
+        }
     }
 }

@@ -29,32 +29,30 @@ impl Plan<'_> {
         }
         // A source that completes what is held may state fees and outcomes too, for which there are no items.
         let is_unlisted = self.report.enriched > 0 || new.iter().any(is_opening);
-        let mut gained = std::mem::take(&mut self.gained);
-        let numbers = match self.destination {
-            Destination::Tail { number, .. } => {
-                gained.retain(|gain| gain.after.block == number);
-                BTreeSet::from([number])
-            }
-            Destination::Sealed => {
-                let mut numbers = blocks_of(new, &self.moved);
-                numbers.extend(gained.iter().map(|gain| gain.after.block));
-                numbers
-            }
-        };
+        if let (Destination::Tail { number, .. }, Some(built)) = (self.destination, &built) {
+            // All of the block, whatever was known of it before: all of it is taken back, too.
+            let blocks = vec![self.block(number).clone()];
+            let feed_rows = FeedRows { blocks, rows: Arc::clone(&built.part), before: None };
+            return Ok(News { feed_rows: Some(feed_rows), is_unlisted });
+        }
+        let (gained, joined_tail) = (std::mem::take(&mut self.gained), std::mem::take(&mut self.joined_tail));
+        let mut numbers = blocks_of(new);
+        numbers.extend(blocks_of(&joined_tail));
+        numbers.extend(gained.iter().map(|gain| gain.after.block));
         if numbers.is_empty() {
             return Ok(News { feed_rows: None, is_unlisted });
         }
         let blocks = self.stated(numbers, &gained, cancel)?;
         let feed_rows = match built {
-            Some(built) if gained.is_empty() && self.moved.is_empty() => {
+            Some(built) if gained.is_empty() && joined_tail.is_empty() => {
                 FeedRows { blocks, rows: built.part, before: None }
             }
             built => {
                 let mut after = built.map_or_else(Vec::new, |built| built.input.transactions);
-                after.retain(|facts| !self.moved.contains(&facts.hash));
                 let (before, gained): (Vec<_>, Vec<_>) =
                     gained.into_iter().map(|gain| (gain.before, gain.after)).unzip();
                 after.extend(gained);
+                after.extend(joined_tail);
                 let rows = self.built_of(&blocks, after, storage, cancel)?;
                 let before =
                     if before.is_empty() { None } else { Some(self.built_of(&blocks, before, storage, cancel)?) };

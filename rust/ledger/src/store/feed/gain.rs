@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use headwater_types::TxHash;
-
 use super::super::parts::Part;
 use crate::facts::{BlockFacts, TransactionFacts};
 use crate::feed::new_movements;
@@ -47,6 +45,6 @@ pub(in crate::store) fn gains(before: &TransactionFacts, after: &TransactionFact
 }
 
 /// The blocks of transactions, each once, in order.
-pub(in crate::store) fn blocks_of(transactions: &[TransactionFacts], left_out: &BTreeSet<TxHash>) -> BTreeSet<u64> {
-    transactions.iter().filter(|facts| !left_out.contains(&facts.hash)).map(|facts| facts.block).collect()
+pub(in crate::store) fn blocks_of(transactions: &[TransactionFacts]) -> BTreeSet<u64> {
+    transactions.iter().map(|facts| facts.block).collect()
 }
