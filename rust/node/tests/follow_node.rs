@@ -338,7 +338,7 @@ impl Scene {
                 block.map_or(Value::Null, |block| block.block.clone())
             }
             "eth_getBlockReceipts" => {
-                chain.known.get(params[0].as_str().unwrap()).map_or(Value::Null, |block| block.receipts.clone())
+                chain.known.get(params[0].as_str().unwrap_or_default()).map_or(Value::Null, |block| block.receipts.clone())
             }
             _ => return Err((-32601, "the method does not exist/is not available")),
         })
