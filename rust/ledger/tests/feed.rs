@@ -200,7 +200,7 @@ fn new_output_makes_an_item_of_its_spender() {
 }
 
 #[test]
-fn history_of_a_followed_block_outlives_its_rollback() {
+fn history_of_a_followed_block_goes_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
     writer.append_tail_block(block(5, 1, 1)).unwrap();
@@ -218,7 +218,8 @@ fn history_of_a_followed_block_outlives_its_rollback() {
     writer.roll_back_tail(CHAIN, 5).unwrap();
     let feed = writer.feed();
     assert_eq!(amounts(&feed.transactions(2).unwrap()), ["60", "61"]);
-    assert_eq!(amounts(&feed.transactions(3).unwrap()), ["61"], "only this one is gone");
+    assert_eq!(amounts(&feed.transactions(3).unwrap()), ["60", "61"], "both are gone");
+    assert_eq!(writer.snapshot().coverage()[&CHAIN].transactions, 1);
 }
 
 /// Follows so many blocks of which every tenth is taken back and comes again.

@@ -337,9 +337,10 @@ impl Scene {
                 let block = chain.blocks.get(usize::try_from(number).unwrap());
                 block.map_or(Value::Null, |block| block.block.clone())
             }
-            "eth_getBlockReceipts" => {
-                chain.known.get(params[0].as_str().unwrap_or_default()).map_or(Value::Null, |block| block.receipts.clone())
-            }
+            "eth_getBlockReceipts" => chain
+                .known
+                .get(params[0].as_str().unwrap_or_default())
+                .map_or(Value::Null, |block| block.receipts.clone()),
             _ => return Err((-32601, "the method does not exist/is not available")),
         })
     }
