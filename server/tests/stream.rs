@@ -116,7 +116,8 @@ fn client_receives_what_it_asks_for_and_nothing_else() {
     assert_eq!(socket.hear().unwrap(), json!({"type": "unsubscribed", "id": "u", "subscription": subscription}));
     live.block(1);
     // What cannot be followed is refused, and ends nothing.
-    let many: Vec<String> = (0..1001).map(|number| format!("0x{number:040x}")).collect();
+    // Addresses of which nothing is said: an event may come between two answers.
+    let many: Vec<String> = (0..1001).map(|number| format!("0xffff{number:036x}")).collect();
     for message in [
         json!({"action": "subscribe", "id": "e", "event_type": "nonsense"}),
         json!({"action": "subscribe", "id": "e", "event_type": "address_activity", "filters": {"blockchain": "solana"}}),
