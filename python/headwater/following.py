@@ -56,7 +56,7 @@ class Follow(Iterator[FollowStep]):
 
     @property
     def state(self) -> str:
-        """What it does now, in a sentence: loading, following, waiting with the reason, or halted with the remedy."""
+        """Its activity in a sentence: loading, following, waiting with the reason, or halted with the remedy."""
         return self._follower.state()
 
     def __next__(self) -> FollowStep:

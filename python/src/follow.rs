@@ -44,16 +44,16 @@ enum News {
 }
 
 /// Sends the steps of a follower, and keeps its latest state.
-struct Sent {
+struct StepSender {
     news: Mutex<Sender<News>>,
     state: Arc<Mutex<String>>,
 }
 
-impl HistoryProgress for Sent {
+impl HistoryProgress for StepSender {
     fn update(&self, _: HistoryState) {}
 }
 
-impl FollowProgress for Sent {
+impl FollowProgress for StepSender {
     fn history(&self) -> &dyn HistoryProgress {
         self
     }
@@ -104,8 +104,8 @@ impl NativeFollower {
         };
         let (cancel, state) = (follower.cancel.clone(), Arc::clone(&follower.state));
         std::thread::spawn(move || {
-            let sent = Sent { news: Mutex::new(sender.clone()), state };
-            let outcome = follow(&store, &providers, &options, &sent, &cancel);
+            let sender_of_steps = StepSender { news: Mutex::new(sender.clone()), state };
+            let outcome = follow(&store, &providers, &options, &sender_of_steps, &cancel);
             // Nobody iterates any more.
             let _ = sender.send(News::End(outcome));
         });

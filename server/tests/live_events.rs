@@ -140,7 +140,7 @@ impl Listener {
     }
 
     /// Fields of the data of the events of a type, in order.
-    fn told(&self, event_type: &str, fields: [&str; 2]) -> Vec<[Value; 2]> {
+    fn fields_of(&self, event_type: &str, fields: [&str; 2]) -> Vec<[Value; 2]> {
         let of_type = self.events.iter().filter(|event| event["type"] == event_type);
         of_type.map(|event| fields.map(|field| event["data"][field].clone())).collect()
     }
@@ -186,23 +186,23 @@ fn live_events_are_sent_once_and_retracted_across_a_kill() {
 
     let added = |block: u64| [json!(block), json!(false)];
     let removed = |block: u64| [json!(block), json!(true)];
-    let seen = listener.told("address_activity", ["block_number", "removed"]);
+    let seen = listener.fields_of("address_activity", ["block_number", "removed"]);
     let back_and_forth = [removed(6), added(6), removed(6), added(6), removed(6), added(6)];
     assert_eq!(seen, [[added(5), added(6)].as_slice(), &back_and_forth].concat());
     let amounts: Vec<_> =
-        listener.told("address_activity", ["amount_raw", "action"]).into_iter().map(|[raw, _]| raw).collect();
+        listener.fields_of("address_activity", ["amount_raw", "action"]).into_iter().map(|[raw, _]| raw).collect();
     let (nine, wei) = (json!((9 * ETHER).to_string()), json!("1"));
     assert_eq!(amounts[1..], [&nine, &nine, &wei, &wei, &nine, &nine, &wei].map(Clone::clone));
-    let seen = listener.told("large_transfer", ["block_number", "removed"]);
+    let seen = listener.fields_of("large_transfer", ["block_number", "removed"]);
     assert_eq!(seen, [added(5), added(6), removed(6), added(6), removed(6)]);
-    let seen = listener.told("balance_threshold", ["crossed", "removed"]);
+    let seen = listener.fields_of("balance_threshold", ["crossed", "removed"]);
     let [above, below, back] =
         [("above", false), ("below", false), ("below", true)].map(|(way, gone)| [json!(way), json!(gone)]);
     assert_eq!(seen, [above, below.clone(), back.clone(), below, back]);
-    let seen = listener.told("label_change", ["added", "removed"]);
+    let seen = listener.fields_of("label_change", ["added", "removed"]);
     let (frozen, released) = ([json!(["issuer_frozen"]), json!([])], [json!([]), json!(["issuer_frozen"])]);
     assert_eq!(seen, [frozen.clone(), released.clone(), frozen, released]);
-    let levels: Vec<_> = listener.told("risk_alert", ["risk_level", "gate_reason"]);
+    let levels: Vec<_> = listener.fields_of("risk_alert", ["risk_level", "gate_reason"]);
     assert_eq!(levels.len(), 4, "{levels:?}");
     assert_ne!(levels[0], levels[1]);
     assert_eq!([&levels[0], &levels[1]], [&levels[2], &levels[3]]);

@@ -74,7 +74,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
 
-    let mut chains = Followed::new(transfers, coins, &writer.snapshot());
+    let mut chains = FollowedChain::new(transfers, coins, &writer.snapshot());
     let store = Store::open(folder)?;
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); STEPS.len()];
     for number in 0..blocks {
@@ -144,7 +144,7 @@ fn generator(transfers: u64) -> Generator {
 }
 
 /// The blocks to come of both chains, and the questions about them.
-struct Followed {
+struct FollowedChain {
     generator: Generator,
     /// The next row of the generator.
     row: u64,
@@ -157,7 +157,7 @@ struct Followed {
     newest: Vec<TransactionFacts>,
 }
 
-impl Followed {
+impl FollowedChain {
     fn new(transfers: u64, coins: Coins, snapshot: &Snapshot) -> Self {
         let head = |chain| snapshot.coverage().get(&chain).and_then(|held| held.last_block).unwrap_or(FIRST_BLOCK);
         Self {

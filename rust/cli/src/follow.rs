@@ -50,12 +50,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Prints a line for each step, and for each change of the state.
-struct Printed {
+struct StepPrinter {
     history: NodeProgress,
     output: Output,
 }
 
-impl FollowProgress for Printed {
+impl FollowProgress for StepPrinter {
     fn history(&self) -> &dyn HistoryProgress {
         &self.history
     }
@@ -98,7 +98,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments, output: Output) ->
         sockets,
         ..FollowOptions::new(arguments.chain)
     };
-    let progress = Printed { history: NodeProgress::new(), output };
+    let progress = StepPrinter { history: NodeProgress::new(), output };
     let report = follow(&store, &providers, &options, &progress, &cancel).map_err(failed)?;
     if !output.is_json() {
         say(&format!(

@@ -39,4 +39,4 @@ pub use options::{OnError, Options, Progress, ProgressState, Silent, SnapshotOpt
 pub use report::{ChainSource, FileReport, IngestReport, LeftOut, OmittedRows};
 pub use sink::Sink;
 pub use source::Bounds;
-pub use target::{ConsistentCommit, Gathered, HeldToken, OverStore, Staged, Target};
+pub use target::{ConsistentCommit, Gathered, HeldToken, StagedBatches, StoreTarget, Target};

@@ -109,7 +109,7 @@ fn is_covered(ledger: &dyn Ledger, chain: Chain, table: CoverageTable, block: u6
 }
 
 /// A target that answers look-ups from a generation of a store.
-pub trait OverStore {
+pub trait StoreTarget {
     /// Returns the generation that answers.
     fn ledger(&self) -> Arc<Snapshot>;
 
@@ -126,7 +126,7 @@ pub trait OverStore {
     fn take_consistent(&mut self, batch: Batch, cancel: &Cancel) -> Result<ConsistentCommit, LedgerError>;
 }
 
-impl OverStore for Writer {
+impl StoreTarget for Writer {
     fn ledger(&self) -> Arc<Snapshot> {
         self.snapshot()
     }
@@ -141,14 +141,14 @@ impl OverStore for Writer {
 }
 
 /// Keeps the batches for a later change of the store whose generation answers.
-pub struct Staged {
+pub struct StagedBatches {
     /// The generation.
     pub ledger: Arc<Snapshot>,
     /// The batches, in order of commit.
     pub batches: Vec<Batch>,
 }
 
-impl OverStore for Staged {
+impl StoreTarget for StagedBatches {
     fn ledger(&self) -> Arc<Snapshot> {
         Arc::clone(&self.ledger)
     }
@@ -164,7 +164,7 @@ impl OverStore for Staged {
     }
 }
 
-impl<T: OverStore> Target for T {
+impl<T: StoreTarget> Target for T {
     fn commit(&mut self, batch: Batch, cancel: &Cancel) -> Result<CommitReport, LedgerError> {
         self.take(batch, cancel)
     }

@@ -1,4 +1,4 @@
-//! What generations hand on changes no answer: a reader that follows a chain answers as one that opened it just now.
+//! Tables that generations pass on change no answer: a reader that follows a chain answers as one that opened it just now.
 
 use headwater_ledger::facts::Batch;
 use headwater_ledger::read::Ledger;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headwater_ledger::facts::{Batch, MovementFact};
 use headwater_ledger::feed::{Feed, FeedItem, FeedLimits, NewTransaction};
-use headwater_ledger::read::Generations;
+use headwater_ledger::read::{Generation as _, Generations};
 use headwater_ledger::store::disk::{Disk, DiskFile, SystemDisk};
 use headwater_ledger::store::{MemoryStore, Writer};
 use headwater_ledger::{Cancel, LedgerError, Store};

@@ -120,7 +120,7 @@ fn block_that_is_taken_back_leaves_nothing_in_other_parts() {
     };
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path());
-    // A source that knows block 6 by its time alone, and a token without its symbol.
+    // A source with block 6 by its time alone, and a token without its symbol.
     let mut known = transfers(6, 1);
     known.blocks.iter_mut().for_each(|block| (block.hash, block.parent) = (None, None));
     known.transactions[0].block_hash = None;
@@ -188,7 +188,7 @@ fn rows_of_other_sources_go_with_their_block() {
         writer.append_tail_block(tail_block(number, 1, 1)).unwrap();
     }
     let before = digest(folder.path());
-    // A list that knows block 6 by its time, one transaction of it, another one of it, and one that is behind it.
+    // A list with block 6 by its time, one transaction of it, another one of it, and one that is behind it.
     let mut known = tail_block(6, 1, 1);
     known.blocks[0] = BlockFacts { hash: None, parent: None, ..known.blocks[0].clone() };
     known.transactions[0].nonce = Some(9);
@@ -223,7 +223,7 @@ fn rows_that_were_held_before_go_with_their_block() {
     let mut writer = writer(folder.path());
     writer.append_tail_block(tail_block(5, 1, 1)).unwrap();
     let before = digest(folder.path());
-    // An account export knew a transaction of block 6 before it was followed.
+    // An account export has a transaction of block 6 before it is followed.
     let mut early = tail_block(6, 1, 1);
     early.claims.clear();
     early.blocks[0] = BlockFacts { hash: None, parent: None, ..early.blocks[0].clone() };

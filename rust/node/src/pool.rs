@@ -24,7 +24,7 @@ struct Failures {
     latest: Option<Instant>,
     /// When it was put aside.
     aside: Option<Instant>,
-    /// How often it was put aside without an answer in between.
+    /// The number of times it was put aside without an answer in between.
     times: u32,
 }
 

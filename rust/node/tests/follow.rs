@@ -26,16 +26,16 @@ const FINALITY: u64 = 8;
 
 /// Gathers the steps and the states of a follower.
 #[derive(Default)]
-struct Gathered {
+struct ProgressLog {
     steps: Mutex<Vec<FollowStep>>,
     states: Mutex<Vec<LiveState>>,
 }
 
-impl HistoryProgress for Gathered {
+impl HistoryProgress for ProgressLog {
     fn update(&self, _: HistoryState) {}
 }
 
-impl FollowProgress for Gathered {
+impl FollowProgress for ProgressLog {
     fn history(&self) -> &dyn HistoryProgress {
         self
     }
@@ -66,9 +66,9 @@ fn run(
     nodes: &[&FakeNode],
     options: &FollowOptions,
     cancel: &Cancel,
-) -> (Result<FollowReport, NodeError>, Gathered) {
+) -> (Result<FollowReport, NodeError>, ProgressLog) {
     let urls: Vec<String> = nodes.iter().map(|node| node.url.clone()).collect();
-    let (providers, progress) = (Providers::new(&urls, None).unwrap(), Gathered::default());
+    let (providers, progress) = (Providers::new(&urls, None).unwrap(), ProgressLog::default());
     (follow(store, &providers, options, &progress, cancel), progress)
 }
 
@@ -94,7 +94,7 @@ fn digest_of_files(folder: &Path, chain: &SimulatedChain) -> String {
     digest(&store)
 }
 
-/// The complete ranges and the blocks of each transaction of a store, which tell more than a digest.
+/// The complete ranges and the transactions of a store, which show a difference that a digest hides.
 fn contents(store: &Path) -> (String, Vec<(u64, Option<u32>, String)>) {
     let snapshot = Store::open(store).unwrap().snapshot().unwrap();
     let ranges = format!("{:?}", snapshot.coverage()[&Chain::ETHEREUM].ranges);
@@ -133,7 +133,7 @@ fn check_feed(store: &Path, chain: &SimulatedChain) {
     assert_eq!(held, expected);
 }
 
-/// What followers went through.
+/// Counts of what happened to followers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Trials {
     /// Blocks that were taken back.
@@ -253,7 +253,7 @@ fn replacement_below_the_tail_halts_and_writes_nothing() {
     let status = LiveStatus::read(&store, Chain::ETHEREUM).unwrap().unwrap();
     assert!(matches!(&status.state, LiveState::Halted { reason } if reason.contains("new store")), "{status:?}");
     assert_eq!((digest(&store), Store::open(&store).unwrap().snapshot().unwrap().generation()), before);
-    // Once the nodes are back on the chain of the store, following goes on.
+    // Once the nodes are back on the chain of the store, following continues.
     let mut again = SimulatedChain::new(FINALITY);
     again.grow(40, &mut Draws::new(3));
     again.grow(2, &mut draws);

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// Address and port of the admin listener, or `none` for no such listener [default: 127.0.0.1:8081].
     #[arg(long, value_name = "ADDRESS")]
     pub admin_listen: Option<AdminListen>,
-    /// Follow the nodes of a chain into the store, such as ethereum=http://127.0.0.1:8545; further nodes stand behind commas.
+    /// Follow the nodes of a chain into the store, such as ethereum=http://127.0.0.1:8545; several are separated by commas.
     /// May be given more than once.
     #[arg(long, value_name = "CHAIN=URL")]
     pub follow: Vec<String>,

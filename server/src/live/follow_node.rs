@@ -21,7 +21,7 @@ pub(crate) fn follow_nodes(store: PathBuf) -> Arc<Follow> {
         let (addresses, sockets) = split_sockets(nodes.addresses());
         let providers = Providers::new(&addresses, None).map_err(|error| end_of(&error))?;
         let options = FollowOptions { sockets, ..FollowOptions::new(chain) };
-        follow(&store, &providers, &options, &Logged(chain), cancel).map(drop).map_err(|error| end_of(&error))
+        follow(&store, &providers, &options, &FollowLog(chain), cancel).map(drop).map_err(|error| end_of(&error))
     })
 }
 
@@ -37,9 +37,9 @@ fn end_of(error: &NodeError) -> FollowEnd {
 }
 
 /// Logs the steps of a follower. Its states are logged from the status that it writes.
-struct Logged(Chain);
+struct FollowLog(Chain);
 
-impl FollowProgress for Logged {
+impl FollowProgress for FollowLog {
     fn history(&self) -> &dyn HistoryProgress {
         self
     }
@@ -55,7 +55,7 @@ impl FollowProgress for Logged {
     }
 }
 
-impl HistoryProgress for Logged {
+impl HistoryProgress for FollowLog {
     fn update(&self, _: HistoryState) {}
 
     fn committed(&self, report: &CommitReport) {

@@ -162,7 +162,7 @@ impl LaterClusters {
         node
     }
 
-    fn add(&mut self, base: &Base<'_>, all: Searched<'_>, segment: usize, payment: &Payment) -> Result<()> {
+    fn add(&mut self, base: &Base<'_>, all: SearchScope<'_>, segment: usize, payment: &Payment) -> Result<()> {
         if let Link::Consolidates(address) = &payment.link
             && !self.consolidates(base, all, (segment, payment), address)?
         {
@@ -182,7 +182,7 @@ impl LaterClusters {
     fn consolidates(
         &mut self,
         base: &Base<'_>,
-        all: Searched<'_>,
+        all: SearchScope<'_>,
         (segment, payment): (usize, &Payment),
         address: &Address,
     ) -> Result<bool> {
@@ -198,7 +198,7 @@ impl LaterClusters {
         Ok(false)
     }
 
-    fn node(&mut self, base: &Base<'_>, (all, search): Searched<'_>, segment: usize, id: u32) -> Result<u32> {
+    fn node(&mut self, base: &Base<'_>, (all, search): SearchScope<'_>, segment: usize, id: u32) -> Result<u32> {
         let address = all[segment].1.address(id)?;
         if let Some(node) = self.by_address.get(&address) {
             return Ok(*node);
@@ -246,7 +246,7 @@ impl LaterClusters {
 }
 
 /// The segments of the chain, and the order in which they are searched.
-type Searched<'a> = (&'a [NumberedSegment<'a>], &'a AppearanceOrder);
+type SearchScope<'a> = (&'a [NumberedSegment<'a>], &'a AppearanceOrder);
 
 /// The order in which segments are searched for the first appearance of an address. All are places in a list.
 struct AppearanceOrder {
@@ -277,7 +277,7 @@ const MAX_STATES: usize = 3;
 #[derive(Default)]
 pub(crate) struct ClusterCache(Mutex<Vec<CachedClusters>>);
 
-/// What the segments of a generation came to.
+/// The clusters of the segments of a generation.
 struct CachedClusters {
     /// The table that they are behind.
     table: Option<Arc<ClusterFile>>,

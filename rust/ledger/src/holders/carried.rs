@@ -23,7 +23,7 @@ pub(super) struct Changes {
     pub(super) slots: SlotPlaces,
 }
 
-/// What the generation that was asked last found, for the next one.
+/// The findings of the generation that was asked last, for the next one.
 #[derive(Default)]
 pub(crate) struct HolderCache(Mutex<Option<State>>);
 

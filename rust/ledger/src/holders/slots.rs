@@ -1,6 +1,6 @@
 //! Handles of accounts that outlive a generation.
 //!
-//! A slot stands for a segment: those that a table covers have the numbers of the table, others get the next one when
+//! A slot is the number of a segment: those that a table covers have the numbers of the table, others get the next one when
 //! they are read. A generation has the places of its slots. A slot whose segment was merged leads to the segment that
 //! the merge made, in which the account has another number.
 

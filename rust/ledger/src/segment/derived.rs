@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// One value of each type, dropped with the segment.
 #[derive(Default)]
-pub(crate) struct Derived(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct DerivedTables(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
-impl Derived {
+impl DerivedTables {
     /// Returns the value of a type, which begins as its default.
     pub(crate) fn get<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
         // A panic leaves the list as it was.

@@ -1,4 +1,4 @@
-//! Whether a segment may have an account, for look-ups in many small segments: most of them do not.
+//! Filters of accounts, for look-ups in many small segments, most of which do not have the account.
 
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;

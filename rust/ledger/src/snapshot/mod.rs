@@ -41,7 +41,7 @@ use crate::read::{
 };
 use crate::segment::{HistoryStart, MissingOrdinals, Segment, fee_of, openings_of};
 
-pub(crate) use self::carried::Carried;
+pub(crate) use self::carried::CarriedTables;
 
 /// One immutable generation of a store.
 pub struct Snapshot {
@@ -71,7 +71,7 @@ pub struct Snapshot {
     origin: Option<(PathBuf, Option<SystemTime>)>,
     /// The identity of each segment; empty where generations hand nothing on.
     identities: Vec<SegmentIdentity>,
-    carried: BTreeMap<Chain, Arc<Carried>>,
+    carried: BTreeMap<Chain, Arc<CarriedTables>>,
     /// The hold on the generation, dropped with its last user.
     _hold: Option<Arc<dyn Any + Send + Sync>>,
 }

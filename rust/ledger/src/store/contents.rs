@@ -11,12 +11,13 @@ use super::imports::Imports;
 use super::parts::{FileRef, Part, TailBlock};
 use super::sidecar::Sidecars;
 use crate::read::{Coverage, CoverageTable};
-use crate::snapshot::Carried;
+use crate::snapshot::CarriedTables;
 
 /// The contents of one chain.
 ///
 /// A transaction is in one part only. Blocks, contracts and tokens may be in several. A commit that adds to what final parts
-/// say of one rewrites every copy; a block of the tail says it in its own part, so that it goes with the block.
+/// say of one rewrites every copy. Blocks and tokens of the tail have their copy in the part of their block, with which it is taken
+/// back.
 #[derive(Clone)]
 pub(super) struct ChainContents {
     pub(super) network: Network,
@@ -31,8 +32,8 @@ pub(super) struct ChainContents {
     pub(super) apart: BTreeSet<String>,
     /// The files that are derived from the parts and kept beside them.
     pub(super) sidecars: Sidecars,
-    /// What generations derive of the chain and hand on.
-    pub(super) carried: Arc<Carried>,
+    /// Tables that generations derive of the chain and pass on.
+    pub(super) carried: Arc<CarriedTables>,
 }
 
 impl ChainContents {

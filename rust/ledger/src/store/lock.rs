@@ -16,8 +16,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwapOption;
 use serde::{Deserialize, Serialize};
 
-use super::Writer;
-use super::disk::{Disk, SystemDisk};
 use super::folder::io_error;
 use super::holds;
 use crate::read::Result;
@@ -26,7 +24,7 @@ use crate::{Cancel, LedgerError, LockHolder};
 const LOCK: &str = "writer.lock";
 const QUEUE: &str = "writer.queue";
 
-/// The wait after which the user is told.
+/// The wait after which the notice is given.
 const NOTICE_AFTER: Duration = Duration::from_secs(2);
 /// The wait after which a writer gives up, unless its options name another.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -142,22 +140,6 @@ impl WriterOptions {
     #[must_use]
     pub fn cancelled_by(self, cancel: &Cancel) -> Self {
         Self { cancel: cancel.clone(), ..self }
-    }
-
-    /// Opens a store as [`Writer::open_or_create`] does.
-    ///
-    /// # Errors
-    /// As [`Writer::open_or_create`], and when the wait is cancelled.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Writer> {
-        self.open_on(path, Box::new(SystemDisk))
-    }
-
-    /// Opens a store on another disk than that of the system, for tests of faults.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_on(self, path: impl AsRef<Path>, disk: Box<dyn Disk>) -> Result<Writer> {
-        Writer::open_with(path.as_ref(), disk, self)
     }
 }
 

@@ -23,7 +23,7 @@ use super::{ImportKind, ImportVersion};
 use crate::LedgerError;
 use crate::labels::{Disputes, LabelFile};
 use crate::read::{CoverageTable, Result};
-use crate::snapshot::Carried;
+use crate::snapshot::CarriedTables;
 
 /// The one format that is written and read.
 const FORMAT: u32 = 3;
@@ -346,8 +346,8 @@ pub(super) struct OpenParts {
     /// The tables of the imports of the last generation: most generations have the same ones.
     tables: Option<Imports>,
     runs: OpenRuns,
-    /// What generations derive of each chain and hand on.
-    carried: BTreeMap<Chain, Arc<Carried>>,
+    /// Tables that generations derive of each chain and pass on.
+    carried: BTreeMap<Chain, Arc<CarriedTables>>,
 }
 
 impl OpenParts {

@@ -11,7 +11,7 @@ use headwater_types::{Chain, Timestamp};
 use super::change::Extent;
 use super::commit::FeedPolicy;
 use super::contents::Contents;
-use super::disk::Disk;
+use super::disk::{Disk, SystemDisk};
 use super::feed;
 use super::folder::{self, Folder};
 use super::imports::{Entries, LabelImport};
@@ -61,6 +61,24 @@ enum Upkeep {
     Prompt,
     /// Once a load has ended.
     Deferred,
+}
+
+impl WriterOptions {
+    /// Opens a store as [`Writer::open_or_create`] does.
+    ///
+    /// # Errors
+    /// As [`Writer::open_or_create`], and when the wait is cancelled.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Writer> {
+        self.open_on(path, Box::new(SystemDisk))
+    }
+
+    /// Opens a store on another disk than that of the system, for tests of faults.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_on(self, path: impl AsRef<Path>, disk: Box<dyn Disk>) -> Result<Writer> {
+        Writer::open_with(path.as_ref(), disk, self)
+    }
 }
 
 impl Writer {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use headwater_ingest::{IngestError, Options, Silent, Staged, ingest_into};
+use headwater_ingest::{IngestError, Options, Silent, StagedBatches, ingest_into};
 use headwater_ledger::Snapshot;
 use headwater_ledger::facts::{Batch, Claim};
 use headwater_ledger::read::{ChainRange, CoverageTable, Generation as _, History as _, Transactions as _, uncovered};
@@ -157,7 +157,7 @@ impl Follower<'_> {
             network: source.network(),
             ..Options::default()
         };
-        let mut staged = Staged { ledger: Arc::clone(snapshot), batches: Vec::new() };
+        let mut staged = StagedBatches { ledger: Arc::clone(snapshot), batches: Vec::new() };
         let outcome = ingest_into(std::slice::from_ref(&file), &reading, &mut staged, &Silent, self.cancel);
         outcome.map_err(|source| match source {
             IngestError::Cancelled(_) | IngestError::Store(_) => NodeError::Ingest(source),

@@ -19,14 +19,14 @@ const REFRESH: Duration = Duration::from_secs(5);
 
 /// The file with the status of a follower. A thread writes it again and again while the follower works or waits.
 pub(super) struct StatusFile {
-    shared: Arc<Shared>,
+    writer: Arc<StatusWriter>,
     /// Dropped to end the thread.
     _alive: Sender<()>,
     /// The lock of the chain.
     _lock: File,
 }
 
-struct Shared {
+struct StatusWriter {
     store: PathBuf,
     /// The status as it was written last.
     written: Mutex<LiveStatus>,
@@ -39,15 +39,15 @@ impl StatusFile {
         let held = LiveStatus::read(store, chain)?;
         let first = LiveStatus { chain, state: LiveState::CatchingUp, head_block: 0, final_block: 0, written_ms: 0 };
         let status = LiveStatus { written_ms: 0, ..held.unwrap_or(first) };
-        let shared = Arc::new(Shared { store: store.to_owned(), written: Mutex::new(status) });
+        let writer = Arc::new(StatusWriter { store: store.to_owned(), written: Mutex::new(status) });
         let (alive, ended) = mpsc::channel();
-        let refreshed = Arc::clone(&shared);
+        let refreshed = Arc::clone(&writer);
         thread::spawn(move || {
             while ended.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
                 refreshed.refresh();
             }
         });
-        Ok(Self { shared, _alive: alive, _lock: lock })
+        Ok(Self { writer, _alive: alive, _lock: lock })
     }
 
     /// Writes that the follower waits. A halted one stays halted until it follows again.
@@ -57,12 +57,12 @@ impl StatusFile {
                 status.state = LiveState::Waiting { reason };
             }
         };
-        self.shared.write(change, progress)
+        self.writer.write(change, progress)
     }
 
     /// Writes that a person has to act.
     pub fn halt(&self, reason: String, progress: &dyn FollowProgress) -> Result<(), NodeError> {
-        self.shared.write(|status| status.state = LiveState::Halted { reason }, progress)
+        self.writer.write(|status| status.state = LiveState::Halted { reason }, progress)
     }
 
     /// Writes a state and the heads of the nodes.
@@ -76,11 +76,11 @@ impl StatusFile {
             status.state = state;
             (status.head_block, status.final_block) = (heads.newest, heads.newest_final);
         };
-        self.shared.write(change, progress)
+        self.writer.write(change, progress)
     }
 }
 
-impl Shared {
+impl StatusWriter {
     /// Writes the status where it has changed.
     fn write(&self, change: impl FnOnce(&mut LiveStatus), progress: &dyn FollowProgress) -> Result<(), NodeError> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);

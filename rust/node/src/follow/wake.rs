@@ -153,12 +153,12 @@ fn open(url: &str) -> Result<WebSocket<MaybeTlsStream<TcpStream>>, Box<dyn std::
     Ok(client_tls(request, stream)?.0)
 }
 
-/// Streams whose reads end after a time.
-trait Timed {
+/// A stream whose reads end after a time.
+trait ReadTimeout {
     fn set_timeout(&mut self, time: Duration) -> io::Result<()>;
 }
 
-impl Timed for MaybeTlsStream<TcpStream> {
+impl ReadTimeout for MaybeTlsStream<TcpStream> {
     fn set_timeout(&mut self, time: Duration) -> io::Result<()> {
         match self {
             Self::Plain(stream) => stream.set_read_timeout(Some(time)),

@@ -28,7 +28,7 @@ use self::utxo::Utxo;
 use self::walk::DirectReads;
 use super::column::{Blobs, OptionalColumn};
 use super::container::Container;
-use super::derived::Derived;
+use super::derived::DerivedTables;
 use super::knots::Knots;
 use super::layout::{self, NO_DECIMALS, NON_FUNGIBLE, Summary, account};
 use super::marks::{MARKS, Marks};
@@ -78,7 +78,7 @@ pub struct Segment {
     /// Read once: every look at holdings asks for them.
     opened: Vec<(Asset, Opening)>,
     /// Values that other modules keep with it.
-    pub(crate) derived: Derived,
+    pub(crate) derived: DerivedTables,
 }
 
 struct Tokens {
@@ -164,7 +164,7 @@ impl Segment {
             marks,
             openings: Openings::open(&file, marks)?,
             opened: Vec::new(),
-            derived: Derived::default(),
+            derived: DerivedTables::default(),
             file,
         };
         // Whoever goes through the rows trusts their number.

@@ -83,7 +83,7 @@ fn replaced(old: &SegmentInput, new: &SegmentInput) -> SegmentInput {
     }
 }
 
-/// The facts of `new`, whose blocks do not contradict those of `old` and may tell more.
+/// The facts of `new`, whose blocks do not contradict those of `old` and may contain more.
 fn agreeing(old: &SegmentInput, new: &SegmentInput) -> SegmentInput {
     let known: BTreeMap<u64, &BlockFacts> = old.blocks.iter().map(|block| (block.number, block)).collect();
     let agreed = |block: &BlockFacts| match known.get(&block.number) {
