@@ -13,6 +13,7 @@
 mod agreement;
 mod block;
 mod branch;
+mod clock;
 mod freezes;
 mod options;
 mod status;
@@ -83,7 +84,7 @@ pub fn follow(
     };
     let outcome = follower.run();
     let report = follower.report;
-    let saved = score_file::add(store, options.chain, providers, options.imported_at());
+    let saved = score_file::add(store, options.chain, providers, clock::now());
     match outcome {
         Err(error) if cancel.check().is_ok() => Err(error),
         _ => saved.map(|()| report),
@@ -180,7 +181,7 @@ impl Follower<'_> {
                 parallel: self.options.parallel,
                 blocks_per_commit: crate::history::BLOCKS_PER_COMMIT,
                 traces: self.options.traces,
-                imported_at: self.options.imported_at(),
+                imported_at: clock::now(),
             };
             let progress = self.progress.history();
             let report = load_history(self.store, self.providers, &options, progress, self.cancel)?;
@@ -292,7 +293,7 @@ impl Follower<'_> {
     /// gone.
     fn import_freezes(&mut self, session: &mut Session) -> Result<(), NodeError> {
         if session.are_freezes_due {
-            refresh_freezes(&mut session.writer, self.options.imported_at(), self.cancel)?;
+            refresh_freezes(&mut session.writer, clock::now(), self.cancel)?;
             session.are_freezes_due = false;
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! The choices of a follower, and what it reports.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use headwater_ledger::store::LiveStatus;
-use headwater_types::{Chain, Timestamp};
+use headwater_types::Chain;
 use serde::Serialize;
 
 use crate::history::{HistoryProgress, HistoryReport, Traces};
@@ -44,12 +44,6 @@ impl FollowOptions {
             traces: Traces::WherePossible,
             sockets: Vec::new(),
         }
-    }
-
-    /// The time of an import of freezes: now.
-    pub(super) fn imported_at(&self) -> Timestamp {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Timestamp::new(i64::try_from(now).unwrap_or(i64::MAX))
     }
 }
 

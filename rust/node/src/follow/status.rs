@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use headwater_ledger::store::{LiveState, LiveStatus};
 use headwater_types::Chain;
 
+use super::clock::now_ms;
 use super::options::FollowProgress;
 use crate::error::NodeError;
 use crate::source::NodeHeads;
@@ -109,9 +110,4 @@ impl StatusWriter {
             let _ = written.write(&self.store);
         }
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
