@@ -32,6 +32,13 @@ class FollowStep:
         Transactions of the blocks that were added.
     seconds : float
         Time from the look at the nodes to the commit.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> step = next(hw.follow("http://127.0.0.1:8545", "chain.hw", chain="ethereum"))  # doctest: +SKIP
+    >>> step.from_block, step.to_block, step.removed  # doctest: +SKIP
+    (23500001, 23500001, 0)
     """
 
     chain: str
@@ -49,6 +56,16 @@ class Follow(Iterator[FollowStep]):
 
     It runs beside the program until it is closed, the last block is held, or the program ends. At the end of a ``with``
     block it is closed.
+
+    Examples
+    --------
+    >>> import headwater as hw
+    >>> steps = hw.follow("http://127.0.0.1:8545", "chain.hw", chain="ethereum")  # doctest: +SKIP
+    >>> next(steps).to_block  # doctest: +SKIP
+    23500001
+    >>> steps.state  # doctest: +SKIP
+    'ethereum: following; the newest block is 23500001, 23499930 is final'
+    >>> steps.close()  # doctest: +SKIP
     """
 
     def __init__(self, follower: _headwater.NativeFollower) -> None:

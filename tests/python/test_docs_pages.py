@@ -163,6 +163,7 @@ def test_example_configuration_names_every_key_and_default(demo: Path, tmp_path:
         "provider_url",
         "provider_name",
         "provider_key",
+        *(f"{chain} =" for chain in ("ethereum", "bsc", "tron", "bitcoin")),
     )
     lines = [re.sub(r"^# (\[|\w+ = )", r"\1", line) for line in example.splitlines()]
     whole = tmp_path / "whole.toml"

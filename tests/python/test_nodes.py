@@ -134,7 +134,7 @@ def test_blocks_that_are_not_final_are_followed(young_node: str, node: str, tmp_
     held = {row["kind"]: row["ranges"] for row in _chain(followed)["held"]}
     assert held == {row["kind"]: row["ranges"] for row in _chain(whole)["held"]}
     for account in HISTORY["received"]:
-        one, other = (ledger.wallet(account, chain="ethereum").to_dict() for ledger in (followed, whole))
+        one, other = (ledger.wallet(account, blockchain="ethereum").to_dict() for ledger in (followed, whole))
         assert one == other
     # Nothing is left to do, and the end is held.
     assert list(hw.follow(young_node, store, chain="ethereum", until_block=LAST)) == []

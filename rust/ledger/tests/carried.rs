@@ -9,7 +9,7 @@ use headwater_testkit::{followed, is_full};
 use headwater_types::{Address, Amount, Asset, Chain};
 use proptest::prelude::*;
 
-/// What happens behind a block: how many blocks are taken back and brought again, and how many stay in the tail.
+/// The changes behind a block: how many blocks are taken back and brought again, and how many stay in the tail.
 type Step = (u64, u64);
 
 /// Holders of an asset with their balances, and what they come to.

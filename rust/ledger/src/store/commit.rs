@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
         for number in numbers {
             let copies = copies.remove(&number).unwrap_or_default();
             let offered = offered.next_if(|block| block.number == number);
-            let Some(block) = self.join_block(number, offered, &copies)? else {
+            let Some(block) = self.join_block(number, offered.as_ref(), &copies)? else {
                 return Err(LedgerError::UnknownTime {
                     chain: self.chain,
                     block: number,
@@ -178,7 +178,7 @@ impl<'a> Plan<'a> {
     fn join_block(
         &mut self,
         number: u64,
-        offered: Option<BlockFacts>,
+        offered: Option<&BlockFacts>,
         copies: &[(usize, BlockFacts)],
     ) -> Result<Option<BlockFacts>> {
         let is_stated = offered.is_some();
@@ -189,12 +189,12 @@ impl<'a> Plan<'a> {
         let of_final = copies.iter().filter(|(place, _)| self.is_final(*place));
         let of_tail = copies.iter().filter(|(place, _)| !self.is_final(*place));
         let mut in_final = of_final.map(|(_, copy)| copy).try_fold(None, join)?;
-        if let Some(offered) = offered.as_ref().filter(|_| !self.is_of_tail()) {
+        if let Some(offered) = offered.filter(|_| !self.is_of_tail()) {
             in_final = join(in_final, offered).map_err(LedgerError::with_the_store)?;
         }
         let joined =
             of_tail.map(|(_, copy)| copy).try_fold(in_final.clone(), join).map_err(LedgerError::with_the_store)?;
-        let joined = offered.iter().try_fold(joined, join).map_err(LedgerError::with_the_store)?;
+        let joined = offered.into_iter().try_fold(joined, join).map_err(LedgerError::with_the_store)?;
         let Some(joined) = joined else { return Ok(None) };
         let mut is_enriched = copies.is_empty();
         for (place, copy) in copies {
