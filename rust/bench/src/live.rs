@@ -11,7 +11,6 @@
 //! [`Writer`], seen by a [`Store`] that stays open as in a server, and asked about: holders and concentration of the most
 //! used token, clusters of payers, legs of a bridge transfer, the newest logs of a contract.
 #![forbid(unsafe_code)]
-#![expect(clippy::cast_precision_loss, reason = "figures for people need no more than 53 bits")]
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -41,7 +40,7 @@ const FOLLOWED_ROWS: u64 = CHUNK_ROWS;
 const BLOCKS: u64 = 250;
 /// The first topic of transfers of tokens.
 const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-/// An output that asks THORChain for a swap.
+/// An output that asks `THORChain` for a swap.
 const MEMO: &[u8] = b"=:ETH.ETH:0x57bbebae9ad82bd7e06ba091ac12753d126a64aa:0";
 
 const STEPS: [&str; 9] = [
@@ -296,8 +295,8 @@ fn report(times: &mut [Vec<f64>]) {
     let rows = STEPS.into_iter().zip(times.iter().cloned()).chain([("all but sealing", sums)]);
     for (name, mut times) in rows {
         times.sort_by(f64::total_cmp);
-        let at = |share: f64| times.get(((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1)));
-        let [median, late, most] = [0.5, 0.99, 1.0].map(|share| at(share).copied().unwrap_or_default());
+        let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len().saturating_sub(1)));
+        let [median, late, most] = [50, 99, 100].map(|percent| at(percent).copied().unwrap_or_default());
         println!("| {name} | {median:.2} | {late:.2} | {most:.2} |");
     }
 }

@@ -62,7 +62,9 @@ impl FollowProgress for StepPrinter {
 
     fn loaded(&self, report: &HistoryReport) {
         self.history.clear();
-        nodes::lines(report).iter().for_each(|line| say(line));
+        for line in nodes::lines(report) {
+            say(&line);
+        }
     }
 
     fn state(&self, status: &LiveStatus) {

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), Some(status.clone()));
         assert!(status.is_live(130_000) && status.is_live(0));
         assert!(!status.is_live(130_001));
-        assert_eq!(LiveStatus::read_all(store.path()).unwrap(), [status.clone()]);
+        assert_eq!(LiveStatus::read_all(store.path()).unwrap(), std::slice::from_ref(&status));
         assert_eq!([90, 100, 110].map(|held| status.lag_secs(Timestamp::new(held))), [10, 0, 0]);
         assert_eq!(LiveStatus::read_live(store.path(), Chain::TRON).unwrap(), None);
         fs::write(path_of(store.path(), Chain::TRON), "").unwrap();

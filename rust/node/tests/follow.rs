@@ -24,6 +24,17 @@ use crate::follow_node::{Draws, Scene, SimulatedChain, Weather, block_hash, lock
 /// Blocks below the newest one that are final.
 const FINALITY: u64 = 8;
 
+/// The tables that followed blocks are complete with.
+const TABLES: [CoverageTable; 7] = [
+    CoverageTable::Blocks,
+    CoverageTable::Transactions,
+    CoverageTable::Receipts,
+    CoverageTable::TokenTransfers,
+    CoverageTable::Logs,
+    CoverageTable::VerifiedTransactions,
+    CoverageTable::VerifiedReceipts,
+];
+
 /// Gathers the steps and the states of a follower.
 #[derive(Default)]
 struct ProgressLog {
@@ -85,8 +96,7 @@ fn digest_of_files(folder: &Path, chain: &SimulatedChain) -> String {
     let mut writer = Writer::open_or_create(&store).unwrap();
     headwater_ingest::ingest(&[file], &reading, &mut writer, &headwater_ingest::Silent, &Cancel::new()).unwrap();
     let mut batch = headwater_ledger::facts::Batch::new(Chain::ETHEREUM);
-    use CoverageTable::{Blocks, Logs, Receipts, TokenTransfers, Transactions, VerifiedReceipts, VerifiedTransactions};
-    for table in [Blocks, Transactions, Receipts, TokenTransfers, Logs, VerifiedTransactions, VerifiedReceipts] {
+    for table in TABLES {
         batch.claims.push(headwater_ledger::facts::Claim::Blocks { first: 0, last: chain.head(), table });
     }
     writer.commit(batch, &Cancel::new()).unwrap();
@@ -281,7 +291,7 @@ fn disagreeing_providers_are_waited_for() {
         scope.spawn(|| {
             let began = Instant::now();
             let state = || LiveStatus::read(&store, Chain::ETHEREUM).unwrap().unwrap().state;
-            while !disagree(&state()) && began.elapsed() < Duration::from_secs(60) {
+            while !disagree(&state()) && began.elapsed() < Duration::from_mins(1) {
                 thread::sleep(Duration::from_millis(5));
             }
             cancel.cancel();

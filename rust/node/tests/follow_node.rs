@@ -153,7 +153,9 @@ impl SimulatedChain {
 
     /// Returns the chain as the lines of a file of answers.
     pub fn lines(&self) -> String {
-        self.blocks.iter().map(|block| format!("{}\n{}\n", block.block, block.receipts)).collect()
+        let lines: Vec<String> =
+            self.blocks.iter().flat_map(|block| [block.block.to_string(), block.receipts.to_string()]).collect();
+        lines.join("\n") + "\n"
     }
 }
 

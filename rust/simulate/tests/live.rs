@@ -48,7 +48,7 @@ fn live_blocks_are_replaced_and_leave_the_store_as_it_was() {
     // A run that was killed is taken back by the next one, which makes the same blocks.
     drop(blocks);
     let mut again = LiveBlocks::begin(&path, 1).unwrap();
-    assert_eq!((head(), digest()), (Some(7), before.clone()));
+    assert_eq!((head(), digest()), (Some(7), before));
     (0..51).for_each(|_| _ = again.add().unwrap());
     assert_eq!(digest(), first);
     again.end().unwrap();

@@ -192,7 +192,9 @@ async fn listen(
     let stop = async {
         stop.await;
         // At the beginning of the drain, so that both end together.
-        following.iter().for_each(|following| following.cancel());
+        if let Some(following) = &following {
+            following.cancel();
+        }
     };
     let served = serve_on(listener_config, listener, service, stop, config.drain).await;
     if let Some(followers) = followers

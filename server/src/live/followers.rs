@@ -33,7 +33,7 @@ struct Waits {
 
 impl Default for Waits {
     fn default() -> Self {
-        Self { first: Duration::from_secs(1), longest: Duration::from_secs(60), halted: HALTED_RETRY }
+        Self { first: Duration::from_secs(1), longest: Duration::from_mins(1), halted: HALTED_RETRY }
     }
 }
 
@@ -170,13 +170,12 @@ impl Supervisor {
                 let is_first = written.is_none();
                 written = Some(Instant::now());
                 match self.write_status(state) {
-                    Ok(true) => {}
                     // No status has the reason: before the first answer of a node there is none.
                     Ok(false) if is_first => {
                         let (LiveState::Waiting { reason } | LiveState::Halted { reason }) = state else { return };
                         tracing::warn!("{}: cannot follow: {reason}", self.chain);
                     }
-                    Ok(false) => {}
+                    Ok(_) => {}
                     Err(error) => {
                         tracing::warn!(error = causes(&error), "{}: the status cannot be written", self.chain);
                     }
