@@ -25,7 +25,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use headwater_ingest::labels::refresh_freezes;
-use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _};
+use headwater_ledger::read::{Coverage, CoverageTable, Generation as _, Transactions as _, uncovered};
 use headwater_ledger::store::{AdvanceReport, LiveState, TailAdvance, TailPosition, Writer, WriterOptions};
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{BlockHash, Chain};
@@ -195,6 +195,15 @@ impl Follower<'_> {
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         let next = coverage.as_ref().and_then(last_held).map_or(from, |last| from.max(last + 1));
         let next = next.max(heads.newest_final + 1);
+        // Old heads of a node must not hide a gap that a load before left.
+        let ranges = coverage.as_ref().map_or(&[][..], |coverage| coverage.ranges_of(CoverageTable::Transactions));
+        let gap = uncovered(ranges, (from, next.max(1) - 1)).first().copied().filter(|_| from < next);
+        if let Some((first, last)) = gap {
+            let newest_final = heads.newest_final;
+            return Err(NodeError::Range(format!(
+                "blocks {first} to {last} are missing in the store, and the newest final block of the nodes is {newest_final}"
+            )));
+        }
         Session::new(self.store, writer, source_of(chain, coverage.as_ref(), from), Some(next))
     }
 
