@@ -236,7 +236,6 @@ fn store_equals_the_last_chain_after_reorgs_and_stops() {
 }
 
 #[test]
-#[ignore = "ten thousand seeds take an hour: part of `make test-full`"]
 fn full_run_store_equals_the_last_chain_of_ten_thousand_seeds() {
     let began = Instant::now();
     let trials = follow_seeds(10_000);
