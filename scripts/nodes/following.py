@@ -33,7 +33,7 @@ _TRANSFER = "0xa9059cbb"
 
 
 class Follower:
-    """A follower in a process of its own, which is killed and started again."""
+    """A follower process, which is killed and started again."""
 
     def __init__(self, store: Store, source: Source, *options: str) -> None:
         options = ("--poll", "0.05", *options)
@@ -266,7 +266,7 @@ class BitcoinCalls:
         return head
 
     def mine(self, blocks: int, choice: random.Random) -> None:
-        """Mine blocks, each to an address of its own."""
+        """Mine blocks, each to a new address."""
         for _ in range(blocks):
             # Keys that nobody needs: hashes of 20 random bytes in the form of the network.
             self._call("generatetoaddress", 1, address_of(choice.randbytes(20)))

@@ -1,4 +1,4 @@
-//! The state of the followers of live nodes, each in a file of its own beside the data: `live/ethereum.json`.
+//! The state of the followers of live nodes, one file for each chain, such as `live/ethereum.json`.
 //!
 //! It is for readers in other processes: which block the node has, and whether following stopped. Nothing of the data
 //! depends on it.

@@ -110,7 +110,7 @@ pub(super) fn run(
     served
 }
 
-/// Opens a store; an empty one is made where there is none and nodes are followed into it.
+/// Opens a store, and creates a missing one if nodes are followed into it.
 fn open_store(path: &Path, is_followed: bool) -> Result<Store, LedgerError> {
     match Store::open(path) {
         Err(LedgerError::NoStore { .. }) if is_followed => {

@@ -1,4 +1,4 @@
-//! Followers of live nodes in this process: each in a thread of its own, started again where it ends.
+//! Followers of live nodes in this process: one thread for each, which is started again when it ends.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

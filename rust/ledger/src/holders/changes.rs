@@ -20,7 +20,7 @@ use crate::segment::search;
 const MAX_SINGLE: u64 = 64;
 /// Rows behind those of the table that are shown at once: each needs a handle, and few may be wanted.
 const FLUSHED: usize = 128;
-/// Updates in a row without a question about the sums over all balances, after which these are no longer continued.
+/// The number of updates after which the sums over all balances are dropped if no query read them.
 const MAX_UNASKED: u32 = 64;
 
 /// The changes of one asset.

@@ -39,7 +39,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// A segment with a content of its own.
+    /// Creates the part of a segment whose content no other segment has.
     pub(super) fn new(file: FileRef, segment: Segment) -> Self {
         let content = own_content(&file);
         Self { file, segment: Arc::new(segment), content }

@@ -33,7 +33,7 @@ use crate::{Cancel, LedgerError, Snapshot};
 /// A writer of a store.
 ///
 /// Several writers, in this process and in others, may write to one store: each change waits for its turn
-/// ([`WriterOptions`]) and is made of the newest generation, whoever committed that.
+/// ([`WriterOptions`]) and starts from the newest generation of all writers.
 ///
 /// Every method that changes something makes one new generation, durable when the method returns, or none: files are
 /// written and synced first, and the rename of the manifest is the commit. After an error the store holds what it

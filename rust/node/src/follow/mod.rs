@@ -343,7 +343,7 @@ impl Follower<'_> {
 struct Session {
     writer: Writer,
     intake: Intake,
-    /// The first block of the tail while there is none.
+    /// The first block of the tail, as long as the tail is empty.
     next: Option<u64>,
     /// True if blocks changed since freezes were imported, or may have changed before the process began.
     are_freezes_due: bool,

@@ -55,8 +55,7 @@ struct Bell {
 }
 
 impl Wake {
-    /// Opens sockets, each in a thread of its own. One that fails is opened again later: looks at the nodes do not depend
-    /// on it.
+    /// Opens each socket in a thread. A socket that fails is opened again later; polling does not depend on it.
     pub fn new(chain: Chain, sockets: &[String]) -> Result<Self, NodeError> {
         let bell = Arc::new(Bell::default());
         if let (Some(_), false) = (sockets.first(), chain.family() == Family::Evm) {

@@ -5,8 +5,8 @@
 //! index, hash), postings account by account, indexes by hash. What is held in memory is those tables (4 bytes for each
 //! account of each source, and for each row where sources are interleaved) and the spool up to its budget.
 //!
-//! Where sources speak of one block or token, what they say is joined. The rows that a segment of corrections replaces are
-//! left out of the one before.
+//! The facts of one block or token are joined over all sources. The rows that a segment of corrections replaces are left
+//! out of the segment before it.
 
 mod accounts;
 mod leave;
