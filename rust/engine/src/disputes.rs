@@ -82,8 +82,8 @@ impl DisputeRecord {
 /// Records in a store that claims are disputed or confirmed, by somebody at a time, and returns an entry for each claim.
 ///
 /// # Errors
-/// What is wrong with the request; `not_found` where no list makes such a claim; a storage error when another process writes
-/// the store for longer than the options let wait.
+/// `invalid_value` and the like for an invalid request; `not_found` if no list makes such a claim; a storage error if another
+/// process writes to the store for longer than the options allow.
 pub fn record_dispute(
     store: &Path,
     action: DisputeAction,

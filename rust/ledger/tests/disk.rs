@@ -15,16 +15,16 @@ use headwater_types::{Address, Asset, Chain, Timestamp};
 
 const CHAIN: Chain = Chain::ETHEREUM;
 
-fn transfers(first: u64, count: u64) -> Batch {
+pub(crate) fn transfers(first: u64, count: u64) -> Batch {
     let chain = Chainlet::ethereum().at_block(first);
     (first..first + count).fold(chain, |chain, number| chain.transfer(number % 5, 7, number).fee(1)).batch()
 }
 
-fn writer(path: &Path) -> Writer {
+pub(crate) fn writer(path: &Path) -> Writer {
     Writer::open_or_create(path).unwrap()
 }
 
-fn digest(path: &Path) -> String {
+pub(crate) fn digest(path: &Path) -> String {
     Store::open(path).unwrap().digest(&Cancel::new()).unwrap().to_string()
 }
 

@@ -1,7 +1,5 @@
 //! The tail of followed blocks: it grows, is taken back, and becomes final.
 
-use std::path::Path;
-
 use headwater_ledger::facts::{Batch, BlockFacts, Claim, TokenFacts};
 use headwater_ledger::read::{Assets as _, CoverageTable, Generation, Generations, Transactions as _};
 use headwater_ledger::store::{TailAdvance, Writer};
@@ -9,20 +7,9 @@ use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_testkit::{Chainlet, address};
 use headwater_types::{BlockHash, Chain};
 
+use crate::disk::{digest, transfers, writer};
+
 const CHAIN: Chain = Chain::ETHEREUM;
-
-fn transfers(first: u64, count: u64) -> Batch {
-    let chain = Chainlet::ethereum().at_block(first);
-    (first..first + count).fold(chain, |chain, number| chain.transfer(number % 5, 7, number).fee(1)).batch()
-}
-
-fn writer(path: &Path) -> Writer {
-    Writer::open_or_create(path).unwrap()
-}
-
-fn digest(path: &Path) -> String {
-    Store::open(path).unwrap().digest(&Cancel::new()).unwrap().to_string()
-}
 
 #[test]
 fn empty_blocks_are_held_in_the_tail_and_final() {

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod addresses;
+mod assets;
 mod bridges;
 mod carried;
 mod columns;
@@ -25,7 +26,7 @@ use crate::Cancel;
 use crate::bridges::{BridgeFile, SegmentBridges};
 use crate::clusters::{ChainClusters, Cluster, ClusterTable, Clusters};
 use crate::edges::{self, AssetEdge, EdgeFile, EdgeOrder, Edges, Market, SegmentEdges};
-use crate::facts::{OutPoint, OutputFacts, TokenFacts};
+use crate::facts::{OutPoint, OutputFacts};
 use crate::holders::{ChainHolders, HolderTable, Holders};
 use crate::labels::LabelTable;
 use crate::lineage::SegmentIdentity;
@@ -34,10 +35,10 @@ use crate::logs::{self, Log, LogFile, LogFilter, LogMerge, LogScan};
 use crate::market::{FxTable, PriceTable, Registry};
 use crate::primitives::{pack, unpack};
 use crate::read::{
-    Account, AccountRef, Accounts, AddressMatches, AddressRange, AssetRef, Assets, Balances, Block, ChainRange,
-    ClusterReader, ColumnSet, ColumnVisit, Counterparties, Coverage, Generation, History, Holding, Labels, Logs,
-    Movements, Opening, Outputs, Posting, Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead,
-    TransactionRef, TransactionRun, TransactionRuns, Transactions, VisitEdge, VisitMovement, VisitWeight,
+    Account, AccountRef, Accounts, AddressMatches, AddressRange, Balances, Block, ChainRange, ClusterReader, ColumnSet,
+    ColumnVisit, Counterparties, Coverage, Generation, History, Holding, Logs, Movements, Opening, Outputs, Posting,
+    Postings, Result, Scan, SweepVisit, Sweeps, Transaction, TransactionHead, TransactionRef, TransactionRun,
+    TransactionRuns, Transactions, VisitEdge, VisitMovement, VisitWeight,
 };
 use crate::segment::{HistoryStart, MissingOrdinals, Segment, fee_of, openings_of};
 
@@ -210,23 +211,6 @@ impl Snapshot {
         &self.segments
     }
 
-    /// The tokens that moved and that no registry lists. Reads the list of assets of every segment: O(segments x assets).
-    ///
-    /// # Errors
-    /// When a segment is damaged.
-    pub fn unlisted_tokens(&self) -> Result<BTreeSet<(Chain, Address)>> {
-        let mut tokens = BTreeSet::new();
-        for segment in &self.segments {
-            let chain = segment.chain();
-            for asset in 0..segment.assets()? {
-                let asset = segment.asset(asset)?;
-                let is_listed = self.registry.entry(chain, &asset).is_some();
-                tokens.extend(asset.contract().filter(|_| !is_listed).map(|contract| (chain, *contract)));
-            }
-        }
-        Ok(tokens)
-    }
-
     /// The output that an input spends, where any segment holds it.
     ///
     /// # Errors
@@ -318,53 +302,6 @@ impl Generation for Snapshot {
 
     fn committed(&self) -> Option<SystemTime> {
         self.origin.as_ref().and_then(|(_, committed)| *committed)
-    }
-}
-
-impl Labels for Snapshot {
-    fn labels(&self) -> &Arc<LabelTable> {
-        &self.labels
-    }
-}
-
-impl Assets for Snapshot {
-    fn registry(&self) -> &Arc<Registry> {
-        &self.registry
-    }
-
-    fn prices(&self) -> &Arc<PriceTable> {
-        &self.prices
-    }
-
-    fn exchange_rates(&self) -> &Arc<FxTable> {
-        &self.exchange_rates
-    }
-
-    fn asset(&self, asset: AssetRef) -> Result<Asset> {
-        let (segment, id) = self.behind(asset.0);
-        segment.asset(id)
-    }
-
-    fn token_facts(&self, chain: Chain, contract: &Address) -> Result<Option<TokenFacts>> {
-        let mut joined: Option<TokenFacts> = None;
-        for (_, segment) in self.of_chain(chain) {
-            let Some(facts) = segment.token(contract)? else { continue };
-            joined = Some(match joined {
-                None => facts,
-                Some(held) => held.join(facts),
-            });
-        }
-        Ok(joined)
-    }
-
-    fn has_token(&self, chain: Chain, contract: &Address) -> Result<bool> {
-        let asset = Asset::Token(*contract);
-        for (_, segment) in self.of_chain(chain) {
-            if segment.asset_id(&asset)?.is_some() || segment.token(contract)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

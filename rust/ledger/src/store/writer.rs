@@ -82,7 +82,7 @@ impl WriterOptions {
 }
 
 impl Writer {
-    /// Opens a store for writing, making it where there is none, with the default options.
+    /// Opens a store for writing with the default options, and creates a missing one.
     ///
     /// # Errors
     /// [`LedgerError::Locked`] when another writer does not end its turn; [`LedgerError::Corrupt`] when it is damaged.
