@@ -311,6 +311,15 @@ fn disagreeing_providers_are_waited_for() {
 }
 
 #[test]
+fn first_block_beyond_what_a_store_holds_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = node(&Scene::calm(SimulatedChain::new(FINALITY)));
+    let options = FollowOptions { from: Some(u64::MAX), ..options(None) };
+    let error = run(&folder.path().join("store"), &[&node], &options, &Cancel::new()).0.unwrap_err();
+    assert!(error.to_string().contains("the last one is 4294967295"), "{error}");
+}
+
+#[test]
 fn chain_is_followed_once_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");

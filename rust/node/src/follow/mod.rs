@@ -69,6 +69,9 @@ pub fn follow(
     progress: &dyn FollowProgress,
     cancel: &Cancel,
 ) -> Result<FollowReport, NodeError> {
+    if let Some(from) = options.from.filter(|from| *from > MAX_HEAD) {
+        return Err(NodeError::Range(format!("a store can hold no block {from}: the last one is {MAX_HEAD}")));
+    }
     let status = StatusFile::open(store, options.chain)?;
     let wake = Wake::new(options.chain, &options.sockets)?;
     let mut follower = Follower {
@@ -157,11 +160,6 @@ impl Follower<'_> {
     /// Loads history up to the newest final block where the store was not followed yet, and opens the store.
     fn start(&mut self) -> Result<Session, NodeError> {
         let chain = self.options.chain;
-        if let Some(from) = self.options.from.filter(|from| *from > MAX_HEAD) {
-            return Err(NodeError::Range(format!(
-                "block {from} is beyond the last block that a store can hold, {MAX_HEAD}"
-            )));
-        }
         let writer = self.writer()?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         if let Some(lowest) = writer.tail(chain).first() {
@@ -195,7 +193,7 @@ impl Follower<'_> {
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
         let next = coverage.as_ref().and_then(last_held).map_or(from, |last| from.max(last + 1));
         let next = next.max(heads.newest_final + 1);
-        // Old heads of a node must not hide a gap that a load before left.
+        // A node that states old heads must not hide blocks that an earlier load did not get.
         let ranges = coverage.as_ref().map_or(&[][..], |coverage| coverage.ranges_of(CoverageTable::Transactions));
         let gap = uncovered(ranges, (from, next.max(1) - 1)).first().copied().filter(|_| from < next);
         if let Some((first, last)) = gap {
