@@ -212,6 +212,29 @@ fn what_serve_logs_names_its_settings() {
 }
 
 #[test]
+fn serve_creates_a_missing_store_on_request() {
+    let place = tempfile::tempdir().unwrap();
+    let store = place.path().join("chain.hw");
+    let server = Process::start(&store, &["--set", "store.create=true", "--set", "auth.required=false"]);
+    let mut client = server.client().unwrap();
+    let ready = client.send("GET", "/readyz", &[], b"").unwrap();
+    assert_eq!(ready.status, 200);
+    let chains = client.send("GET", "/v1/chains", &[], b"").unwrap().json();
+    let heights: Vec<&Value> =
+        chains["data"]["chains"].as_array().unwrap().iter().map(|chain| &chain["indexed_to_block"]).collect();
+    assert!(!heights.is_empty() && heights.iter().all(|height| height.is_null()), "{chains}");
+    // Rows that another process brings are served.
+    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/sample");
+    let loaded = run(&["ingest", "--store", store.to_str().unwrap(), sample.to_str().unwrap()]);
+    assert!(loaded.status.success(), "{}", stderr(&loaded));
+    let chains = client.send("GET", "/v1/chains", &[], b"").unwrap().json();
+    assert!(
+        chains["data"]["chains"].as_array().unwrap().iter().any(|chain| !chain["indexed_to_block"].is_null()),
+        "{chains}"
+    );
+}
+
+#[test]
 fn an_ingest_says_which_rows_and_files_it_left_out_and_why() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("in");

@@ -17,6 +17,7 @@ mod crash;
 mod crowd;
 mod damage;
 mod deadlines;
+mod deploy;
 mod disputes;
 mod documentation;
 mod door;

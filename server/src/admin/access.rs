@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use headwater_state::clock::milliseconds;
@@ -81,11 +81,9 @@ async fn identify(shared: &AdminState, headers: &HeaderMap, address: IpAddr) -> 
         shared.failures.note(address, now_ms);
         Err(Problem::new(Status::Unauthorized, message))
     };
-    let mut shown = headers.get_all("x-admin-key").iter();
-    let text = match (shown.next(), shown.next()) {
-        (Some(key), None) => key.to_str().unwrap_or_default().to_owned(),
-        (None, _) => return refused("the header X-Admin-Key is missing"),
-        (Some(_), Some(_)) => return refused("the header X-Admin-Key is there more than once"),
+    let text = match shown_key(headers) {
+        Ok(text) => text,
+        Err(message) => return refused(message),
     };
     let gateway = shared.gateway.clone();
     let found = tokio::task::spawn_blocking(move || {
@@ -103,9 +101,38 @@ async fn identify(shared: &AdminState, headers: &HeaderMap, address: IpAddr) -> 
     }
 }
 
+/// Returns the key of a request: from `X-Admin-Key`, or from `Authorization: Bearer` as Prometheus and other tools send it.
+fn shown_key(headers: &HeaderMap) -> Result<String, &'static str> {
+    let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let mut shown = headers.get_all("x-admin-key").iter();
+    match (shown.next(), shown.next()) {
+        (Some(key), None) => Ok(text(key)),
+        (Some(_), Some(_)) => Err("the header X-Admin-Key is there more than once"),
+        (None, _) => headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| Some(text(value).strip_prefix("Bearer ")?.trim().to_owned()))
+            .ok_or("the header X-Admin-Key is missing"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn admin_key_is_read_from_either_header() {
+        let headers = |pairs: &[(&'static str, &'static str)]| {
+            let pair =
+                |(name, value): &(&'static str, &'static str)| (name.parse().unwrap(), HeaderValue::from_static(value));
+            pairs.iter().map(pair).collect::<HeaderMap>()
+        };
+        assert_eq!(shown_key(&headers(&[("x-admin-key", "hw_admin_1")])).unwrap(), "hw_admin_1");
+        assert_eq!(shown_key(&headers(&[("authorization", "Bearer hw_admin_2")])).unwrap(), "hw_admin_2");
+        let both = headers(&[("authorization", "Bearer hw_admin_2"), ("x-admin-key", "hw_admin_1")]);
+        assert_eq!(shown_key(&both).unwrap(), "hw_admin_1");
+        assert!(shown_key(&headers(&[("authorization", "Basic YTpi")])).is_err());
+        assert!(shown_key(&headers(&[])).is_err());
+    }
 
     #[test]
     fn an_address_has_ten_tries_and_one_more_each_second() {

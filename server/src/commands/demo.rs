@@ -14,7 +14,7 @@ use headwater_simulate::LiveBlocks;
 use headwater_state::{ErrorThrottle, Home};
 use serde_json::json;
 
-use super::GlobalOptions;
+use super::{GlobalOptions, refused};
 use super::serve::{self, Greeting};
 use crate::config::AdminListen;
 
@@ -66,7 +66,8 @@ pub(super) fn run(
     let options = GlobalOptions { store: Some(store), state: Some(state), ..options.clone() };
     let mut settings = vec!["log.filter=warn".to_owned()];
     // The page opens on the story without a key, for this machine alone.
-    if arguments.listen.is_none_or(|listen| listen.ip().is_loopback()) {
+    let configured = options.config(&[]).map_err(|error| refused(&error))?.listen;
+    if arguments.listen.unwrap_or(configured).ip().is_loopback() {
         settings.push("auth.required=false".to_owned());
     }
     let served = serve::Arguments {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub(super) fn run(
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
     let intelligence = with_provider(intelligence(&config.for_commands())?, provider(&config)?, runtime.handle());
-    let ledgers = Arc::new(open_store(&store, !config.follow.is_empty())?);
+    let ledgers = Arc::new(open_store(&store, config.create_store || !config.follow.is_empty())?);
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
     let state = State::start(&home, config.options, Box::new(|| std::process::abort()))?;
@@ -110,10 +110,11 @@ pub(super) fn run(
     served
 }
 
-/// Opens a store, and creates a missing one if nodes are followed into it.
-fn open_store(path: &Path, is_followed: bool) -> Result<Store, LedgerError> {
+/// Opens a store, and creates a missing one on request.
+fn open_store(path: &Path, create: bool) -> Result<Store, LedgerError> {
     match Store::open(path) {
-        Err(LedgerError::NoStore { .. }) if is_followed => {
+        Err(LedgerError::NoStore { .. }) if create => {
+            tracing::info!(store = %path.display(), "created an empty store");
             drop(Writer::open_or_create(path)?);
             Store::open(path)
         }
@@ -170,7 +171,7 @@ async fn listen(
     })?;
     let address = listener.local_addr()?;
     let scheme = if listener_config.tls.is_some() { "https" } else { "http" };
-    let url = format!("{scheme}://{address}");
+    let url = format!("{scheme}://{}", reachable(address));
     let admin = start_admin(config, &listener_config, gateway)?;
     if let Some(collector) = &config.otlp {
         let telemetry = Telemetry::start(collector, tokio::runtime::Handle::current())
@@ -220,6 +221,16 @@ async fn listen(
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Returns an address at which this machine reaches a listener: one that is bound to all addresses is not an address to call.
+const fn reachable(listener: SocketAddr) -> SocketAddr {
+    let ip = match listener.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listener.port())
 }
 
 /// Prints where the server answers.

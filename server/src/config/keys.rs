@@ -141,6 +141,12 @@ pub(super) const KEYS: &[Key] = &[
         value: Path("a folder", "(beside the store)", |config| &mut config.store),
     },
     Key {
+        name: "store.create",
+        sample: "false",
+        about: "Create an empty store at the start if the folder does not exist; otherwise the server does not start.",
+        value: Truth(|config| &mut config.create_store),
+    },
+    Key {
         name: "state.path",
         sample: "\"postgres://headwater@db.internal/headwater\"",
         about: "Folder of keys, credits and audit, or a PostgreSQL address; one with a password belongs in HEADWATER_STATE.",

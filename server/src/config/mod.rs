@@ -44,6 +44,8 @@ pub struct Config {
     pub drain: Duration,
     /// The folder of the chain data.
     pub store: Option<PathBuf>,
+    /// Whether a missing store is created at the start.
+    pub create_store: bool,
     /// The folder of keys, credits and audit, or a `postgres://` address that replicas share; by default `DIR.state` beside
     /// the store.
     pub state: Option<String>,
@@ -100,6 +102,7 @@ impl Default for Config {
             admin_listen: AdminListen::Usual,
             drain: Duration::from_secs(30),
             store: None,
+            create_store: false,
             state: None,
             secrets_dir: None,
             options: Options { audit_days: Some(400), refund_lost: false },
