@@ -1,6 +1,7 @@
 //! The command line: what it prints, and how it exits.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
@@ -30,6 +31,7 @@ fn exit_codes_distinguish_wrong_usage_from_failure() {
         (0, vec!["--version"], ""),
         (0, vec!["stats", "--store", at], ""),
         (0, vec!["compact", "--store", at], ""),
+        (1, vec!["backup", at, "--store", nowhere], "nowhere"),
         (0, vec!["verify", "--store", at], ""),
         (2, vec![], "Usage"),
         (2, vec!["fly"], "fly"),
@@ -231,6 +233,48 @@ fn serve_creates_a_missing_store_on_request() {
     assert!(
         chains["data"]["chains"].as_array().unwrap().iter().any(|chain| !chain["indexed_to_block"].is_null()),
         "{chains}"
+    );
+}
+
+#[test]
+fn backup_copies_one_generation_while_others_write() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let (store, copy) = (small_store(place.path()), at("copy"));
+    let store = store.to_str().unwrap();
+    let stats = |store: &str| run_json(&["stats", "--json", "--store", store]);
+    let before = stats(store);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut imports = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let list = at(&format!("list-{imports}.csv"));
+                std::fs::write(&list, format!("address,code\n0x{:040x},exchange\n", imports + 1)).unwrap();
+                let imported = run(&["labels", "import", &list, "--chain", "ethereum", "--store", store]);
+                assert!(imported.status.success(), "{}", stderr(&imported));
+                imports += 1;
+            }
+            imports
+        });
+        for round in 0..5 {
+            let copy = format!("{copy}-{round}");
+            let report = run_json(&["backup", &copy, "--json", "--store", store]);
+            let copied = stats(&copy);
+            assert_eq!(copied["generation"], report["generation"]);
+            assert_eq!(copied["chains"], before["chains"]);
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(writer.join().unwrap() > 1);
+    });
+    let again = run(&["backup", &format!("{copy}-0"), "--store", store]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(stderr(&again).contains("name a new folder"), "{}", stderr(&again));
+    // Its files are those of a store that can be written to.
+    assert!(
+        run(&["labels", "import", &at("list-0.csv"), "--chain", "ethereum", "--store", &format!("{copy}-0")])
+            .status
+            .success()
     );
 }
 

@@ -7,6 +7,7 @@
 mod address_list;
 mod admin;
 mod audit;
+mod backup;
 mod balance;
 mod batches;
 mod cells;
@@ -160,6 +161,8 @@ pub enum Command {
     State(state::Arguments),
     /// Show the contents of the store.
     Stats,
+    /// Copy the store as it is now into a new folder, verified, while others write to it.
+    Backup(backup::Arguments),
     /// Merge the segments of the store into as few as possible; every commit already runs the merges that are due.
     Compact,
     /// Show what loads saw of the nodes that they asked: answers, times, gaps, wrong answers.
@@ -209,6 +212,7 @@ pub fn run(
         Command::Usage(arguments) => usage::run(settings, &arguments, output),
         Command::State(arguments) => state::run(settings, &arguments, output),
         Command::Stats => stats::run(settings, output),
+        Command::Backup(arguments) => backup::run(settings, &arguments, output),
         Command::Compact => compact::run(settings, output),
         Command::Providers => providers::run(settings, output),
         Command::Verify(arguments) => verify::run(settings, &arguments, output),

@@ -14,8 +14,8 @@ use headwater_simulate::LiveBlocks;
 use headwater_state::{ErrorThrottle, Home};
 use serde_json::json;
 
-use super::{GlobalOptions, refused};
 use super::serve::{self, Greeting};
+use super::{GlobalOptions, refused};
 use crate::config::AdminListen;
 
 /// The time between two simulated blocks.
