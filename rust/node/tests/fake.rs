@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -76,9 +76,10 @@ pub(crate) fn json_rpc(
     Reply::text(status, answer.to_string())
 }
 
-/// A node at an address of this computer.
+/// A node at an address of this computer, until it is dropped.
 pub(crate) struct FakeNode {
     pub url: String,
+    stopped: Arc<AtomicBool>,
     asked: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
@@ -93,18 +94,28 @@ impl FakeNode {
             requests: AtomicUsize::new(0),
             asked: Arc::clone(&asked),
         });
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopped);
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for stream in listener.incoming().flatten().take_while(|_| !stop.load(Ordering::Relaxed)) {
                 let server = Arc::clone(&server);
                 thread::spawn(move || server.serve(&stream));
             }
         });
-        Self { url, asked }
+        Self { url, stopped, asked }
     }
 
     /// Returns how often a method, or a path without methods, was called.
     pub fn asked(&self, method: &str) -> usize {
         self.asked.lock().unwrap().get(method).copied().unwrap_or(0)
+    }
+}
+
+impl Drop for FakeNode {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        // Wakes the thread that waits for a connection.
+        drop(TcpStream::connect(self.url.trim_start_matches("http://")));
     }
 }
 
