@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -55,7 +56,7 @@ class Follow(Iterator[FollowStep]):
     """A running follower, as :func:`headwater.follow` starts it. An iteration over it waits for the next step.
 
     It runs beside the program until it is closed, the last block is held, or the program ends. At the end of a ``with``
-    block it is closed.
+    block it is closed. While it waits for its nodes, and when a node no longer answers, it issues a :class:`UserWarning`.
 
     Examples
     --------
@@ -77,10 +78,13 @@ class Follow(Iterator[FollowStep]):
         return self._follower.state()
 
     def __next__(self) -> FollowStep:
-        step = self._follower.next()
-        if step is None:
-            raise StopIteration
-        return FollowStep(**step)
+        while True:
+            step = self._follower.next()
+            if step is None:
+                raise StopIteration
+            if not isinstance(step, str):
+                return FollowStep(**step)
+            warnings.warn(step, UserWarning, stacklevel=2)
 
     def close(self) -> None:
         """Stop it. What was committed stays; a later call continues behind it."""

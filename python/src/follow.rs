@@ -1,21 +1,21 @@
 //! Following a chain from Python: each step is one item of an iteration.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_cli::line_of_live_state;
 use headwater_ledger::Cancel;
-use headwater_ledger::store::LiveStatus;
+use headwater_ledger::store::{LiveState, LiveStatus};
 use headwater_node::{
     FollowOptions, FollowProgress, FollowReport, FollowStep, HistoryProgress, HistoryState, NodeError, Providers,
     Traces, follow, split_sockets,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use serde::Deserialize;
 
 use crate::address::chain_of;
@@ -37,9 +37,17 @@ struct Choices {
     traces: bool,
 }
 
+/// The time for which a follower waits for the end of one that this process has stopped.
+const PREDECESSOR: Duration = Duration::from_secs(20);
+
+/// The followers of this process whose threads run.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
 /// The news of a follower.
 enum News {
     Step(FollowStep),
+    /// Something that the user should read.
+    Warning(String),
     End(Result<FollowReport, NodeError>),
 }
 
@@ -59,7 +67,15 @@ impl FollowProgress for StepSender {
     }
 
     fn state(&self, status: &LiveStatus) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = line_of_live_state(status);
+        let line = line_of_live_state(status);
+        if matches!(status.state, LiveState::Waiting { .. }) {
+            self.note(&line);
+        }
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = line;
+    }
+
+    fn note(&self, text: &str) {
+        let _ = self.news.lock().unwrap_or_else(PoisonError::into_inner).send(News::Warning(text.to_owned()));
     }
 
     fn advanced(&self, step: &FollowStep) {
@@ -98,21 +114,32 @@ impl NativeFollower {
         let (sender, receiver) = channel();
         let follower = Self {
             cancel: Cancel::new(),
-            state: Arc::default(),
+            state: Arc::new(Mutex::new(format!("{}: connecting to its nodes", options.chain))),
             news: Mutex::new(receiver),
             is_over: AtomicBool::new(false),
         };
         let (cancel, state) = (follower.cancel.clone(), Arc::clone(&follower.state));
         std::thread::spawn(move || {
             let sender_of_steps = StepSender { news: Mutex::new(sender.clone()), state };
-            let outcome = follow(&store, &providers, &options, &sender_of_steps, &cancel);
+            RUNNING.fetch_add(1, Ordering::AcqRel);
+            let began = Instant::now();
+            let outcome = loop {
+                let outcome = follow(&store, &providers, &options, &sender_of_steps, &cancel);
+                let is_own = RUNNING.load(Ordering::Acquire) > 1;
+                let is_taken = matches!(outcome, Err(NodeError::FollowedAlready { .. }));
+                if !(is_taken && is_own && began.elapsed() < PREDECESSOR && cancel.check().is_ok()) {
+                    break outcome;
+                }
+                std::thread::sleep(SIGNAL_CHECK);
+            };
+            RUNNING.fetch_sub(1, Ordering::AcqRel);
             // Nobody iterates any more.
             let _ = sender.send(News::End(outcome));
         });
         Ok(follower)
     }
 
-    /// The next step; `None` at the end.
+    /// The next step, or a text that the user should read; `None` at the end.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
             let received = py.detach(|| {
@@ -121,6 +148,7 @@ impl NativeFollower {
             });
             match received {
                 Ok(News::Step(step)) => return object_of(py, &step).map(Some),
+                Ok(News::Warning(text)) => return Ok(Some(PyString::new(py, &text).into_any())),
                 Ok(News::End(outcome)) => {
                     self.is_over.store(true, Ordering::Release);
                     return outcome.map(|_| None).map_err(|error| failed(py, &error));
@@ -144,7 +172,7 @@ impl NativeFollower {
         self.cancel.cancel();
         py.detach(|| {
             let news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
-            while let Ok(News::Step(_)) = news.recv() {}
+            while let Ok(News::Step(_) | News::Warning(_)) = news.recv() {}
             self.is_over.store(true, Ordering::Release);
         });
     }

@@ -45,8 +45,14 @@ fn figures() -> String {
     let key = made_key(&path, 100);
     let server = Process::start(&path, &["--set", "metrics.open=true"]);
     let written_ms = u64::try_from(now_ms()).unwrap();
-    let status =
-        LiveStatus { chain: Chain::ETHEREUM, state: LiveState::Following, head_block: 9, final_block: 4, written_ms };
+    let status = LiveStatus {
+        chain: Chain::ETHEREUM,
+        state: LiveState::Following,
+        head_block: 9,
+        final_block: 4,
+        written_ms,
+        silent: Vec::new(),
+    };
     status.write(&path).unwrap();
     let mut client = server.client().unwrap();
     assert_eq!(client.post("/v1/transactions", "wrong", "{}").unwrap().status, 401);

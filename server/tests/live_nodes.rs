@@ -33,7 +33,7 @@ fn append(writer: &mut Writer, number: u64, fork: u8, parent_fork: u8) {
 
 /// The status of a follower, with the time of its writing in milliseconds.
 fn status(state: LiveState, head_block: u64, written_ms: u64) -> LiveStatus {
-    LiveStatus { chain: ETH, state, head_block, final_block: 4, written_ms }
+    LiveStatus { chain: ETH, state, head_block, final_block: 4, written_ms, silent: Vec::new() }
 }
 
 fn now() -> u64 {

@@ -23,7 +23,14 @@ pub struct Arguments {
     chain: Chain,
     /// Addresses of nodes of the chain, separated by commas, as of `ingest --rpc`. A ws:// or wss:// address beside them
     /// announces new blocks of EVM chains at once.
-    #[arg(long, value_name = "URL", value_delimiter = ',', env = "HEADWATER_RPC", required = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        value_delimiter = ',',
+        env = "HEADWATER_RPC",
+        hide_env_values = true,
+        required = true
+    )]
     rpc: Vec<String>,
     /// First block, for a store that was not followed yet [default: the one after the last block that is held, else the
     /// newest final one].

@@ -32,6 +32,9 @@ pub struct LiveStatus {
     pub final_block: u64,
     /// The time at which this was written, in milliseconds since the epoch.
     pub written_ms: u64,
+    /// The nodes that do not answer, by host.
+    #[serde(default)]
+    pub silent: Vec<String>,
 }
 
 /// The activity of a follower.
@@ -107,6 +110,13 @@ impl LiveStatus {
         written.saturating_sub(newest_held.secs()).max(0)
     }
 
+    /// Returns the status of a follower that ended, which is live no more.
+    #[must_use]
+    pub fn ended(self) -> Self {
+        let lapse = u64::try_from(LAPSE.as_millis()).unwrap_or(u64::MAX);
+        Self { written_ms: self.written_ms.saturating_sub(lapse + 1), ..self }
+    }
+
     /// Writes the status in place of the one before.
     ///
     /// # Errors
@@ -180,11 +190,12 @@ mod tests {
             head_block: 7,
             final_block: 3,
             written_ms: 100_000,
+            silent: vec!["node.example".to_owned()],
         };
         status.write(store.path()).unwrap();
         assert_eq!(LiveStatus::read(store.path(), Chain::TRON).unwrap(), Some(status.clone()));
         assert!(status.is_live(130_000) && status.is_live(0));
-        assert!(!status.is_live(130_001));
+        assert!(!status.is_live(130_001) && !status.clone().ended().is_live(100_000));
         assert_eq!(LiveStatus::read_all(store.path()).unwrap(), std::slice::from_ref(&status));
         assert_eq!([90, 100, 110].map(|held| status.lag_secs(Timestamp::new(held))), [10, 0, 0]);
         assert_eq!(LiveStatus::read_live(store.path(), Chain::TRON).unwrap(), None);

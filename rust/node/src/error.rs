@@ -88,6 +88,16 @@ pub enum FetchError {
     Store(String),
 }
 
+impl FetchError {
+    /// Returns whether the same question has the same answer later.
+    pub(crate) const fn is_lasting(&self) -> bool {
+        matches!(
+            self,
+            Self::Lie { .. } | Self::Call(CallError::Refused(_) | CallError::NoMethod(_) | CallError::Malformed(_))
+        )
+    }
+}
+
 impl From<VerificationError> for FetchError {
     fn from(error: VerificationError) -> Self {
         match error.mismatch.kind() {
@@ -108,6 +118,19 @@ pub enum NodeError {
         /// The host of the address, without what may be a secret.
         text: String,
     },
+    /// No address of a node is named.
+    #[error(
+        "no address of a node is named: expected http://HOST:PORT or https://HOST/PATH; a ws:// address only announces blocks beside one"
+    )]
+    NoAddress,
+    /// No node answers a question about its newest blocks.
+    #[error("no node answers:\n{}", reasons.join("\n"))]
+    NoAnswer {
+        /// The failure of each node.
+        reasons: Vec<String>,
+        /// True if no node can answer later: each is of another chain, refuses the caller or is not such a node.
+        is_lasting: bool,
+    },
     /// No provider is left for a range.
     #[error("no provider answers for {}:\n{}", blocks(*first, *last), reasons.join("\n"))]
     NoProvider {
@@ -121,7 +144,11 @@ pub enum NodeError {
         is_gap: bool,
     },
     /// Verified blocks contradict what another source brought into the store.
-    #[error("blocks {first} to {last} were verified and contradict the store, which has them from another source")]
+    #[error(
+        "{} of the nodes, verified, contradict rows that another source brought: load the chain into a new store without \
+         that source",
+        blocks(*first, *last)
+    )]
     Contradiction {
         /// The first block.
         first: u64,
@@ -216,13 +243,15 @@ impl NodeError {
     /// Returns whether the same work may succeed later.
     pub(crate) const fn passes(&self) -> bool {
         match self {
-            Self::NoProvider { .. }
+            Self::NoAnswer { .. }
+            | Self::NoProvider { .. }
             | Self::Branches { .. }
             | Self::Disagreement { .. }
             | Self::Moved { .. }
             | Self::Range(_)
             | Self::Ledger(LedgerError::Locked { .. } | LedgerError::TailBroken { .. }) => true,
             Self::Address { .. }
+            | Self::NoAddress
             | Self::Contradiction { .. }
             | Self::DeepReorg { .. }
             | Self::FollowedAlready { .. }

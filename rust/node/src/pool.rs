@@ -63,7 +63,7 @@ impl Providers {
             all = all.into_iter().map(Provider::with_peers).collect();
         }
         if all.is_empty() {
-            return Err(NodeError::Address { text: String::new() });
+            return Err(NodeError::NoAddress);
         }
         let failures = all.iter().map(|_| Mutex::default()).collect();
         Ok(Self { all, failures, turn: AtomicUsize::new(0) })
@@ -111,14 +111,16 @@ impl Providers {
     /// When none of them answers, with what each of them said, or when the work is cancelled.
     pub(crate) fn ask_each<T: Send>(
         &self,
-        (first, last): (u64, u64),
         attempt: impl Fn(&Provider) -> Result<T, FetchError> + Sync,
     ) -> Result<Vec<(T, String)>, NodeError> {
-        let (mut answers, mut reasons) = (Vec::new(), Vec::new());
+        let (mut answers, mut reasons, mut is_lasting) = (Vec::new(), Vec::new(), true);
         for (place, outcome) in self.at_the_same_time(&attempt).into_iter().enumerate() {
             let name = self.all[place].name();
             match outcome {
-                Err(None) => reasons.push(format!("{name}: {}", self.all[place].card().aside.unwrap_or_default())),
+                Err(None) => {
+                    reasons.push(format!("{name}: {}", self.all[place].card().aside.unwrap_or_default()));
+                    is_lasting = false;
+                }
                 Ok(answer) => {
                     *self.failures_of(place) = Failures::default();
                     answers.push((answer, name.to_owned()));
@@ -128,15 +130,12 @@ impl Providers {
                 }
                 Err(Some(error)) => {
                     reasons.push(format!("{name}: {error}"));
+                    is_lasting &= error.is_lasting();
                     self.judge(place, &error);
                 }
             }
         }
-        if answers.is_empty() {
-            Err(NodeError::NoProvider { first, last, reasons, is_gap: false })
-        } else {
-            Ok(answers)
-        }
+        if answers.is_empty() { Err(NodeError::NoAnswer { reasons, is_lasting }) } else { Ok(answers) }
     }
 
     /// Asks the providers that were not put aside at the same time; `None` in place of the error of the others.

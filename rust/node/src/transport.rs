@@ -1,7 +1,7 @@
 //! Requests to one node or provider: JSON-RPC and plain HTTP, within a budget, with retries where they can help.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,10 @@ use crate::score_card::ScoreCard;
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// A request that fails after this time is not tried again where other providers are asked for the same.
 const SLOW: Duration = Duration::from_secs(10);
+/// The same of a question whose answer is small, such as the newest block.
+const BRIEF: Duration = Duration::from_secs(5);
+/// Tries of such a question.
+const BRIEF_TRIES: u32 = 2;
 /// The longest time until a connection is made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The maximum size of an answer. Fewer calls at once have smaller ones.
@@ -40,17 +44,25 @@ const MAX_WAIT: Duration = Duration::from_mins(1);
 /// The time between two looks at the cancel token while waiting.
 const STEP: Duration = Duration::from_millis(50);
 
-/// One node or provider.
-#[derive(Debug)]
+/// One node or provider. Copies share its budget and its score card.
+#[derive(Debug, Clone)]
 pub struct Provider {
     url: String,
     name: String,
     login: Option<String>,
     /// True if other providers are asked for the same.
     has_peers: bool,
+    agent: Agent,
+    /// The longest time of one request, and the number of tries.
+    patience: (Duration, u32),
+    shared: Arc<Shared>,
+}
+
+/// The part of a provider that its copies share.
+#[derive(Debug)]
+struct Shared {
     /// True once it was seen to be of the chain that is followed.
     is_checked: AtomicBool,
-    agent: Agent,
     budget: Budget,
     card: Mutex<ScoreCard>,
     number: AtomicU64,
@@ -115,7 +127,6 @@ impl Provider {
             return Err(NodeError::Address { text: host.chars().take(80).collect() });
         }
         let config = Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
             .timeout_connect(Some(CONNECT))
             .http_status_as_error(false)
             .max_redirects(0)
@@ -126,12 +137,20 @@ impl Provider {
             name: host.to_owned(),
             login,
             has_peers: false,
-            is_checked: AtomicBool::new(false),
             agent: config.into(),
-            budget: Budget::new(rate),
-            card: Mutex::default(),
-            number: AtomicU64::new(1),
+            patience: (TIMEOUT, TRIES),
+            shared: Arc::new(Shared {
+                is_checked: AtomicBool::new(false),
+                budget: Budget::new(rate),
+                card: Mutex::default(),
+                number: AtomicU64::new(1),
+            }),
         })
+    }
+
+    /// Returns the provider for questions with small answers, which fail after a short time.
+    pub(crate) fn brief(&self) -> Self {
+        Self { patience: (BRIEF, BRIEF_TRIES), ..self.clone() }
     }
 
     /// The same, beside other providers that are asked for the same.
@@ -141,9 +160,9 @@ impl Provider {
 
     /// Runs a check unless it has passed before.
     pub(crate) fn check_once<E>(&self, check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        if !self.is_checked.load(Ordering::Acquire) {
+        if !self.shared.is_checked.load(Ordering::Acquire) {
             check()?;
-            self.is_checked.store(true, Ordering::Release);
+            self.shared.is_checked.store(true, Ordering::Release);
         }
         Ok(())
     }
@@ -167,7 +186,7 @@ impl Provider {
 
     /// Writes to its score card.
     pub(crate) fn note<T>(&self, write: impl FnOnce(&mut ScoreCard) -> T) -> T {
-        write(&mut self.card.lock().expect("no holder of the lock panics"))
+        write(&mut self.shared.card.lock().expect("no holder of the lock panics"))
     }
 
     /// Calls a method.
@@ -191,7 +210,7 @@ impl Provider {
         cancel: &Cancel,
     ) -> Result<Vec<Result<T, CallError>>, CallError> {
         let count = calls.len() as u64;
-        let first = self.number.fetch_add(count, Ordering::Relaxed);
+        let first = self.shared.number.fetch_add(count, Ordering::Relaxed);
         let requests: Vec<Value> = (first..)
             .zip(calls)
             .map(|(id, params)| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
@@ -226,11 +245,11 @@ impl Provider {
     fn with_tries<T>(&self, cancel: &Cancel, once: impl Fn() -> Result<T, CallError>) -> Result<T, CallError> {
         let mut wait = FIRST_WAIT;
         for tried in 1.. {
-            pause(self.budget.take(), cancel)?;
+            pause(self.shared.budget.take(), cancel)?;
             let began = Instant::now();
             let error = match once() {
                 Ok(answer) => {
-                    self.budget.answered();
+                    self.shared.budget.answered();
                     self.note(|card| card.answered(began.elapsed()));
                     return Ok(answer);
                 }
@@ -241,7 +260,7 @@ impl Provider {
                     self.note(|card| card.rate_limited += 1);
                     let waited = after.unwrap_or(wait).min(MAX_WAIT);
                     let recent = 1.0 / began.elapsed().as_secs_f64().max(0.001);
-                    self.budget.slow_down(waited, recent);
+                    self.shared.budget.slow_down(waited, recent);
                     waited
                 }
                 CallError::Failed(_) | CallError::Unreachable(_) | CallError::Malformed(_) => {
@@ -252,7 +271,7 @@ impl Provider {
             };
             // Where nothing listens, another provider has the answer sooner.
             let is_over = self.has_peers && (matches!(error, CallError::Unreachable(_)) || began.elapsed() >= SLOW);
-            if tried >= TRIES || is_over || !error.passes() {
+            if tried >= self.patience.1 || is_over || !error.passes() {
                 return Err(error);
             }
             pause(asked_for, cancel)?;
@@ -280,6 +299,7 @@ impl Provider {
     fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, CallError> {
         let base = if path.is_empty() { &self.url } else { self.url.strip_suffix("/jsonrpc").unwrap_or(&self.url) };
         let mut request = self.agent.post(format!("{base}{path}")).header("Content-Type", "application/json");
+        request = request.config().timeout_global(Some(self.patience.0)).build();
         if let Some((name, value)) = self.authority() {
             request = request.header(name, value);
         }
@@ -315,6 +335,7 @@ impl Provider {
 
     fn get_once(&self, path: &str, headers: &[(&str, &str)]) -> Result<Value, CallError> {
         let mut request = self.agent.get(format!("{}{path}", self.url)).header("Accept", "application/json");
+        request = request.config().timeout_global(Some(self.patience.0)).build();
         if let Some((name, value)) = self.authority() {
             request = request.header(name, value);
         }

@@ -22,7 +22,7 @@ use crate::fake::{FakeNode, digest, ranges};
 use crate::follow_node::{Draws, Scene, SimulatedChain, Weather, block_hash, locked, node};
 
 /// Blocks below the newest one that are final.
-const FINALITY: u64 = 8;
+pub(crate) const FINALITY: u64 = 8;
 
 /// The tables that followed blocks are complete with.
 const TABLES: [CoverageTable; 7] = [
@@ -35,11 +35,12 @@ const TABLES: [CoverageTable; 7] = [
     CoverageTable::VerifiedReceipts,
 ];
 
-/// Gathers the steps and the states of a follower.
+/// Gathers the steps, the states and the notes of a follower.
 #[derive(Default)]
-struct ProgressLog {
-    steps: Mutex<Vec<FollowStep>>,
-    states: Mutex<Vec<LiveState>>,
+pub(crate) struct ProgressLog {
+    pub steps: Mutex<Vec<FollowStep>>,
+    pub states: Mutex<Vec<LiveState>>,
+    pub notes: Mutex<Vec<String>>,
 }
 
 impl HistoryProgress for ProgressLog {
@@ -58,9 +59,13 @@ impl FollowProgress for ProgressLog {
     fn advanced(&self, step: &FollowStep) {
         self.steps.lock().unwrap().push(step.clone());
     }
+
+    fn note(&self, text: &str) {
+        self.notes.lock().unwrap().push(text.to_owned());
+    }
 }
 
-fn options(until: Option<u64>) -> FollowOptions {
+pub(crate) fn options(until: Option<u64>) -> FollowOptions {
     FollowOptions {
         from: Some(0),
         until,
@@ -72,7 +77,7 @@ fn options(until: Option<u64>) -> FollowOptions {
     }
 }
 
-fn run(
+pub(crate) fn run(
     store: &Path,
     nodes: &[&FakeNode],
     options: &FollowOptions,

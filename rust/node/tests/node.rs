@@ -5,6 +5,7 @@ mod bitcoin_node;
 mod fake;
 mod follow;
 mod follow_node;
+mod follow_outages;
 mod history;
 mod price_service;
 mod prices;

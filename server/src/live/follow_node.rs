@@ -47,6 +47,9 @@ impl FollowProgress for FollowLog {
     fn advanced(&self, step: &FollowStep) {
         let FollowStep { generation, from_block, to_block, removed, transactions, seconds, .. } = step;
         let chain = self.0;
+        if *removed > 0 {
+            tracing::info!("{chain}: the nodes replaced {removed} blocks; the newest one is {to_block} now");
+        }
         tracing::debug!(%chain, generation, from_block, to_block, removed, transactions, seconds, "blocks were followed");
     }
 

@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn status(chain: Chain, state: LiveState) -> LiveStatus {
-        LiveStatus { chain, state, head_block: 9, final_block: 5, written_ms: 1 }
+        LiveStatus { chain, state, head_block: 9, final_block: 5, written_ms: 1, silent: Vec::new() }
     }
 
     #[test]

@@ -80,7 +80,7 @@ mod tests {
         {
             let name = state.name();
             let (chain, written_ms) = (Chain::TRON, 0);
-            let status = LiveStatus { chain, state, head_block: 7, final_block: 3, written_ms };
+            let status = LiveStatus { chain, state, head_block: 7, final_block: 3, written_ms, silent: Vec::new() };
             lines.extend(change(before, name, &status));
             before = Some(name);
         }

@@ -13,7 +13,7 @@ use headwater_ledger::{Cancel, Ledger};
 use headwater_types::{Amount, Asset, Balance, Chain, Family};
 use serde::Serialize;
 
-use crate::error::NodeError;
+use crate::error::{CallError, FetchError, NodeError};
 use crate::pool::Providers;
 use crate::sources::source_of;
 
@@ -114,7 +114,14 @@ pub fn compare_balances(
     let coverage = coverage.ok_or_else(|| NodeError::Range(format!("the store holds no blocks of {chain}")))?;
     let span = span(chain, coverage)?;
     let source = source_of(chain, Some(coverage), span.block);
-    providers.check_each((span.block, span.block), |provider| source.check_chain(provider, cancel))?;
+    let held = ledger.block(chain, span.block)?.and_then(|block| block.hash);
+    providers.check_each((span.block, span.block), |provider| {
+        source.check_chain(provider, cancel)?;
+        match (held, source.hashes(provider, &[span.block], cancel)?.first().copied().flatten()) {
+            (Some(held), Some(stated)) if held != stated => Err(other_branch(span.block)),
+            _ => Ok(()),
+        }
+    })?;
     let sample = sample::accounts(ledger, chain, accounts)?;
     let mut report = ComparisonReport {
         chain: chain.name().to_owned(),
@@ -130,6 +137,12 @@ pub fn compare_balances(
         Family::Tron => tron::compare(&run, coverage, &sample, &mut report)?,
     }
     Ok(report)
+}
+
+fn other_branch(block: u64) -> FetchError {
+    FetchError::Call(CallError::Missing(format!(
+        "block {block} as the store holds it: it is on another branch of the chain"
+    )))
 }
 
 /// The context of a comparison.

@@ -1,5 +1,6 @@
 //! One block on its way into the tail.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -33,7 +34,9 @@ pub(super) struct PreparedBlock {
 impl PreparedBlock {
     /// Returns the number of its transactions; rewards and the like are none.
     pub fn transactions(&self) -> u64 {
-        self.batch.transactions.iter().filter(|facts| !facts.hash.is_made()).count() as u64
+        // Receipts and traces repeat their transaction.
+        let hashes = self.batch.transactions.iter().map(|facts| facts.hash).filter(|hash| !hash.is_made());
+        hashes.collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Returns its facts with the tables that are complete, given what the store holds.

@@ -30,6 +30,7 @@ use headwater_ledger::store::{AdvanceReport, LiveState, TailAdvance, TailPositio
 use headwater_ledger::{Cancel, LedgerError};
 use headwater_types::{BlockHash, Chain};
 
+use self::agreement::AgreedHeads;
 use self::block::PreparedBlock;
 use self::branch::Branch;
 pub use self::options::{FollowOptions, FollowProgress, FollowReport, FollowStep};
@@ -41,7 +42,7 @@ use crate::heads::MAX_HEAD;
 use crate::history::{HistoryOptions, load_history};
 use crate::pool::Providers;
 use crate::score_file;
-use crate::source::Source;
+use crate::source::{NodeHeads, Source};
 use crate::sources::source_of;
 use crate::spool::Spool;
 
@@ -83,11 +84,14 @@ pub fn follow(
         status,
         wake,
         noted: Mutex::default(),
+        silent: Mutex::default(),
+        latest: None,
         report: FollowReport::default(),
     };
     let outcome = follower.run();
     let report = follower.report;
-    let saved = score_file::add(store, options.chain, providers, clock::now());
+    let ended = follower.status.end();
+    let saved = score_file::add(store, options.chain, providers, clock::now()).and(ended);
     match outcome {
         Err(error) if cancel.check().is_ok() => Err(error),
         _ => saved.map(|()| report),
@@ -105,6 +109,10 @@ struct Follower<'a> {
     wake: Wake,
     /// Reasons that were reported.
     noted: Mutex<BTreeSet<&'static str>>,
+    /// Nodes that are put aside, as far as that was reported.
+    silent: Mutex<BTreeSet<String>>,
+    /// The heads that the nodes stated last.
+    latest: Option<NodeHeads>,
     report: FollowReport,
 }
 
@@ -145,16 +153,39 @@ impl Follower<'_> {
             }
             let reason = describe(&error);
             if error.halts() {
-                self.status.halt(reason, self.progress)?;
+                self.set_state(LiveState::Halted { reason })?;
                 return Err(error);
             }
-            if !error.passes() {
+            // Addresses that never fit are an error of the caller.
+            let is_wrong = matches!(error, NodeError::NoAnswer { is_lasting: true, .. }) && self.latest.is_none();
+            if is_wrong || !error.passes() {
                 return Err(error);
             }
-            self.status.wait(reason, self.progress)?;
+            self.set_state(LiveState::Waiting { reason })?;
             self.wake.wait(PAUSE.min(self.options.retry), self.cancel);
             self.providers.forgive(self.options.retry);
         }
+    }
+
+    fn set_state(&self, state: LiveState) -> Result<(), NodeError> {
+        let silent = self.silent.lock().expect("no holder of the lock panics").iter().cloned().collect();
+        self.status.set(state, self.latest, silent, self.progress)
+    }
+
+    /// Writes that the store follows its nodes, or waits for nodes that are far behind, given its newest block.
+    fn set_following(&self, agreed: &AgreedHeads, newest: u64) -> Result<(), NodeError> {
+        let head = agreed.heads.newest;
+        self.set_state(match &agreed.slow {
+            Some(slow) => LiveState::Waiting { reason: format!("{slow}; remove its address, or name a further node") },
+            None if head.saturating_add(self.lag_limit()) < newest => LiveState::Waiting {
+                reason: format!(
+                    "the next block is {}, and the newest block of the nodes is {head}: they are behind the store, or another \
+                     source brought rows of later blocks",
+                    newest.saturating_add(1)
+                ),
+            },
+            None => LiveState::Following,
+        })
     }
 
     /// Loads history up to the newest final block where the store was not followed yet, and opens the store.
@@ -162,16 +193,25 @@ impl Follower<'_> {
         let chain = self.options.chain;
         let writer = self.writer()?;
         let coverage = writer.snapshot().coverage().get(&chain).cloned();
-        if let Some(lowest) = writer.tail(chain).first() {
+        if let (Some(lowest), Some(newest)) = (writer.tail(chain).first(), writer.tail(chain).last()) {
+            if let Some(from) = self.options.from.filter(|from| *from != newest.number + 1) {
+                let next = newest.number + 1;
+                self.note_once(
+                    "the first block has no effect",
+                    &[format!("block {next} is next after those that were followed, not {from}")],
+                );
+            }
             return Session::new(self.store, writer, source_of(chain, coverage.as_ref(), lowest.number), None);
         }
         let source = source_of(chain, coverage.as_ref(), self.options.from.unwrap_or(0));
-        let heads = self.heads(&*source)?;
+        let heads = self.heads(&*source)?.heads;
+        self.latest = Some(heads);
         let next = coverage.as_ref().and_then(last_held).map(|last| last + 1);
         let from = self.options.from.or(next).unwrap_or(heads.newest_final);
+        self.note_start(from, heads, self.options.from.or(next).is_none());
         drop(writer);
         if from <= heads.newest_final {
-            self.status.set_heads(LiveState::CatchingUp, heads, self.progress)?;
+            self.set_state(LiveState::CatchingUp)?;
             let options = HistoryOptions {
                 chain,
                 from: Some(from),
@@ -205,6 +245,23 @@ impl Follower<'_> {
         Session::new(self.store, writer, source_of(chain, coverage.as_ref(), from), Some(next))
     }
 
+    /// Reports what a first block means that is not obvious.
+    fn note_start(&self, from: u64, heads: NodeHeads, is_default: bool) {
+        if is_default && from > 0 {
+            let reasons = format!(
+                "earlier blocks are not loaded; `headwater ingest --rpc URL --from 0 --to {}` adds them",
+                from - 1
+            );
+            self.note_once("the store begins with the newest final block", &[format!("block {from}"), reasons]);
+        } else if from > heads.newest_final && from <= heads.newest {
+            let reason = format!(
+                "if the nodes replace blocks before {from}, following halts; the newest final block is {}",
+                heads.newest_final
+            );
+            self.note_once("the first block is not final yet", &[reason]);
+        }
+    }
+
     fn writer(&self) -> Result<Writer, NodeError> {
         let options = WriterOptions::default().named(format!("headwater follow {}", self.options.chain));
         Ok(options.cancelled_by(self.cancel).open(self.store)?)
@@ -216,12 +273,14 @@ impl Follower<'_> {
         self.providers.forgive(self.options.retry);
         self.import_freezes(session)?;
         let source = &*session.intake.source;
-        let heads = self.heads(source)?;
+        let agreed = self.heads(source)?;
+        let heads = agreed.heads;
+        self.latest = Some(heads);
         let until = self.options.until.unwrap_or(u64::MAX);
         let (tail, below) = session.window(self.options.chain)?;
         let newest = tail.last().map_or(below.0, |block| block.number);
         if tail.last().is_some_and(|block| block.number == heads.newest && Some(block.hash) == heads.hash) {
-            self.status.set_heads(LiveState::Following, heads, self.progress)?;
+            self.set_following(&agreed, newest)?;
             return Ok(Look::Idle);
         }
         let branch = Branch { tail: &tail, below };
@@ -234,7 +293,7 @@ impl Follower<'_> {
         // All that was replaced changes in one generation, and at most so many blocks more.
         let last = heads.newest.min(until).min(newest.max(fork.saturating_add(STEP)));
         if last <= fork {
-            self.status.set_heads(LiveState::Following, heads, self.progress)?;
+            self.set_following(&agreed, newest)?;
             return Ok(Look::Idle);
         }
         let mut blocks = self.prepare(&session.intake, &session.writer.snapshot(), (fork + 1, last), hash)?;
@@ -244,7 +303,7 @@ impl Follower<'_> {
         let Some(first) = blocks.first() else { return Err(NodeError::Moved { block: fork + 1 }) };
         let keep_to = (first.number <= newest && !tail.is_empty()).then(|| first.number - 1);
         self.advance(session, keep_to, blocks, began)?;
-        self.status.set_heads(LiveState::Following, heads, self.progress)?;
+        self.set_following(&agreed, last)?;
         Ok(Look::Advanced)
     }
 
@@ -381,10 +440,16 @@ fn last_held(coverage: &Coverage) -> Option<u64> {
     coverage.ranges_of(CoverageTable::Transactions).last().map(|(_, last)| *last)
 }
 
-/// Describes an error with its causes, in one line.
+/// Describes an error with its causes and the remedy, in one line.
 fn describe(error: &NodeError) -> String {
+    let remedy = match error {
+        NodeError::Ledger(LedgerError::Conflict { .. }) => {
+            "; another source brought this block: load the chain into a new store without that source"
+        }
+        _ => "",
+    };
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
     parts.dedup();
-    parts.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
+    parts.join(": ").split_whitespace().collect::<Vec<_>>().join(" ") + remedy
 }

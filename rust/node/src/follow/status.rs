@@ -38,7 +38,14 @@ impl StatusFile {
     pub fn open(store: &Path, chain: Chain) -> Result<Self, NodeError> {
         let lock = LiveStatus::lock(store, chain)?.ok_or(NodeError::FollowedAlready { chain })?;
         let held = LiveStatus::read(store, chain)?;
-        let first = LiveStatus { chain, state: LiveState::CatchingUp, head_block: 0, final_block: 0, written_ms: 0 };
+        let first = LiveStatus {
+            chain,
+            state: LiveState::CatchingUp,
+            head_block: 0,
+            final_block: 0,
+            written_ms: 0,
+            silent: Vec::new(),
+        };
         let status = LiveStatus { written_ms: 0, ..held.unwrap_or(first) };
         let writer = Arc::new(StatusWriter { store: store.to_owned(), written: Mutex::new(status) });
         let (alive, ended) = mpsc::channel();
@@ -51,33 +58,35 @@ impl StatusFile {
         Ok(Self { writer, _alive: alive, _lock: lock })
     }
 
-    /// Writes that the follower waits. A halted one stays halted until it follows again.
-    pub fn wait(&self, reason: String, progress: &dyn FollowProgress) -> Result<(), NodeError> {
-        let change = |status: &mut LiveStatus| {
-            if !matches!(status.state, LiveState::Halted { .. }) {
-                status.state = LiveState::Waiting { reason };
-            }
-        };
-        self.writer.write(change, progress)
-    }
-
-    /// Writes that a person has to act.
-    pub fn halt(&self, reason: String, progress: &dyn FollowProgress) -> Result<(), NodeError> {
-        self.writer.write(|status| status.state = LiveState::Halted { reason }, progress)
-    }
-
-    /// Writes a state and the heads of the nodes.
-    pub fn set_heads(
+    /// Writes a state, with the newest heads and the nodes that do not answer. A halted chain stays halted until it is followed
+    /// again.
+    pub fn set(
         &self,
         state: LiveState,
-        heads: NodeHeads,
+        heads: Option<NodeHeads>,
+        silent: Vec<String>,
         progress: &dyn FollowProgress,
     ) -> Result<(), NodeError> {
         let change = |status: &mut LiveStatus| {
-            status.state = state;
-            (status.head_block, status.final_block) = (heads.newest, heads.newest_final);
+            if !(status.is_halted() && matches!(state, LiveState::Waiting { .. })) {
+                status.state = state;
+            }
+            if let Some(heads) = heads {
+                (status.head_block, status.final_block) = (heads.newest, heads.newest_final);
+            }
+            status.silent = silent;
         };
         self.writer.write(change, progress)
+    }
+
+    /// Writes that the follower ended.
+    pub fn end(self) -> Result<(), NodeError> {
+        let mut written = self.writer.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = written.clone();
+        // The thread writes no more.
+        written.written_ms = 0;
+        drop(written);
+        if status.written_ms > 0 { Ok(status.ended().write(&self.writer.store)?) } else { Ok(()) }
     }
 }
 

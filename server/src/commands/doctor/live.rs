@@ -46,6 +46,14 @@ fn examine_one(status: &LiveStatus, ledger: Option<&dyn Ledger>, findings: &mut 
         let remedy = "see that its nodes answer; it continues by itself";
         return findings.warn(AREA, format!("{chain}: the follower waits for its nodes: {reason}"), remedy);
     }
+    if !status.silent.is_empty() {
+        let nodes = status.silent.join(", ");
+        findings.warn(
+            AREA,
+            format!("{chain}: {nodes} does not answer the follower, which asks the other nodes alone"),
+            "see `headwater providers`",
+        );
+    }
     let coverage = ledger.and_then(|ledger| ledger.coverage().get(chain));
     let lag = coverage.and_then(|coverage| coverage.last_time).map(|time| status.lag_secs(time));
     let lag = lag.map_or_else(String::new, |lag| format!(", the newest held one is {lag} s old"));
