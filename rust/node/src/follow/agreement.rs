@@ -35,7 +35,7 @@ impl Follower<'_> {
         let behind =
             answers.iter().find(|(heads, _)| is_behind(heads)).map(|(heads, name)| (name, newest - heads.newest));
         let behind = behind.map(|(name, blocks)| format!("{name} is {blocks} blocks behind the others"));
-        self.note_nodes(answers.iter().map(|(_, name)| name.as_str()).collect());
+        self.note_nodes(&answers.iter().map(|(_, name)| name.as_str()).collect());
         let mut heads: Vec<NodeHeads> = answers.into_iter().map(|(heads, _)| heads).collect();
         let middle = (heads.len() - 1) / 2;
         heads.sort_unstable_by_key(|heads| heads.newest_final);
@@ -60,7 +60,7 @@ impl Follower<'_> {
     }
 
     /// Reports nodes that no longer answer, and those that answer again.
-    fn note_nodes(&self, answering: BTreeSet<&str>) {
+    fn note_nodes(&self, answering: &BTreeSet<&str>) {
         let mut silent = self.silent.lock().expect("no holder of the lock panics");
         for provider in self.providers.all() {
             let name = provider.name();
