@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use headwater_state::{
-    Access, AnswerRecord, AuditRow, DEFAULT_PLAN, Environment, Health, Home, KeyId, Options, RequestId, State,
+    Access, AnswerRecord, AuditRow, DEFAULT_PLAN, Environment, Expiry, Health, Home, KeyId, Options, RequestId, State,
     StateError, Tx, Usage, check_ledger,
 };
 
@@ -80,7 +80,7 @@ pub fn a_day_at_the_office(home: &Home) {
         let pro = state.accounts().identify(made.key.expose(), 0).unwrap().plan().unwrap().clone();
         assert_eq!((pro.name.as_str(), pro.heavy.burst), ("pro", 9));
         let id = made.id.clone();
-        let rotated = state.admin("admin:1", move |admin| admin.rotate_key(&id, 0)).await.unwrap();
+        let rotated = state.admin("admin:1", move |admin| admin.rotate_key(&id, 0, Expiry::Inherited)).await.unwrap();
         assert!(state.accounts().identify(rotated.key.expose(), 0).is_ok());
         let now = i64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()).unwrap();
         assert!(state.accounts().identify(made.key.expose(), now + 1).is_err());

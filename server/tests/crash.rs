@@ -52,8 +52,11 @@ fn kill_9_leaves_no_answer_without_its_row() {
         });
         server.kill();
     }
-    // The start after the last kill notes what that one left behind.
+    // What the last kill left behind is listed before another start, which notes it, as it is after that.
+    let listed = || run_json(&["credits", "lost", "--json", "--store", at])["lost"].clone();
+    let before = listed();
     let mut server = Process::start(&store, &[]);
+    assert_eq!(before, listed());
     let home = Home::in_folder(&Home::beside(&store)).unwrap();
     let database = reader(&home);
     let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -72,6 +75,7 @@ fn kill_9_leaves_no_answer_without_its_row() {
     let audited = number("SELECT sum(cost) FROM audit WHERE status = 200");
     let undelivered: BTreeSet<&String> = charges.difference(&received).collect();
     let lost = ids("SELECT request_id FROM lost_answer");
+    assert_eq!(before.as_array().unwrap().len(), lost.len());
     let unknown = undelivered.iter().filter(|id| !lost.contains(**id)).count();
     println!(
         "{kills} kills, {connections} connections: {} answers received, without row {without_row}, difference {}, paid for \

@@ -372,7 +372,7 @@ fn without_a_key_addresses_are_limited_but_not_this_machine() {
             plan: Arc::new(Plan { free: Rate::new(1, 2), ..Plan::default() }),
             ..LimitSettings::default()
         },
-        trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
+        trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()],
         ..Settings::default()
     });
     let from = |address: &str| server.send("GET", FREE, &[("X-Forwarded-For", address)], "").status;

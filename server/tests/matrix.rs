@@ -4,6 +4,7 @@ use headwater_engine::ENDPOINTS;
 use serde_json::{Value, json};
 
 use crate::support::{QUIET, Server};
+use headwater_state::Expiry;
 
 #[test]
 fn nothing_of_the_admin_listener_is_on_the_public_port() {
@@ -75,7 +76,7 @@ fn every_data_route_needs_a_key_that_is_good() {
     server.admin(|admin| admin.revoke_key(&revoked_id));
     let (_, admin) = server.admin_key();
     let (other_id, other) = server.key(1000);
-    let expired = server.admin(|admin| admin.rotate_key(&other_id, 0)).key.expose().to_owned();
+    let expired = server.admin(|admin| admin.rotate_key(&other_id, 0, Expiry::Inherited)).key.expose().to_owned();
     crate::support::within(std::time::Duration::from_secs(5), "all keys are as they are now", || {
         server.send("GET", "/v1/chains", &[("X-API-Key", &expired)], "").status == 200
     });

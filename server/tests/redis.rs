@@ -26,7 +26,7 @@ fn replica(port: u16, rate: Rate) -> Server {
             replicas: 3,
             ..LimitSettings::default()
         },
-        trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
+        trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()],
         ..Settings::default()
     })
 }

@@ -492,3 +492,45 @@ fn postgres_replicas_recover_the_rest_of_a_killed_one() {
     let remaining: i64 = lost.header("x-credit-remaining").parse().unwrap();
     assert_eq!(credits, remaining + 5);
 }
+
+#[test]
+fn postgres_losses_are_listed_soon_after_a_kill() {
+    let place = tempfile::tempdir().unwrap();
+    let store = small_store(place.path());
+    let mut replicas = Replicas::start(2, &store, &[]);
+    let made = replicas.home.admin("t", |admin| admin.create_key("ada", Environment::Live, 100, None)).unwrap();
+    let call = || replicas.servers[0].client().unwrap().post("/v1/transactions", made.key.expose(), QUIET).unwrap();
+    within(Duration::from_secs(10), "the key is known", || call().status == 200);
+    let request_id = call().header("x-request-id").to_owned();
+    let lost = || replicas.home.consult(|admin| admin.lost_answers(10)).unwrap();
+    let mut db = replicas.home.connect(Access::Write).unwrap();
+    let mut unlocked = || {
+        let sql = "SELECT CAST(count(*) AS BIGINT) FROM server_run WHERE stopped_at_ms IS NULL AND
+                       pg_try_advisory_xact_lock_shared(hashtextextended('headwater run ' || id, 0))";
+        db.transaction(|tx| tx.row(sql, &[])).unwrap().unwrap().int(0).unwrap()
+    };
+    within(Duration::from_secs(10), "both runs have their locks", || unlocked() == 0);
+    // A run that nobody has the lock of, as a server leaves it that was killed while this answer was on its way.
+    let mut other = replicas.home.connect(Access::Write).unwrap();
+    other
+        .transaction(|tx| {
+            let now = tx.clock_ms()?;
+            tx.execute(
+                "INSERT INTO server_run (id, started_at_ms, beat_at_ms, unsent) VALUES ('dead', ?1, ?1, ?2)",
+                &[now.into(), (&request_id).into()],
+            )
+        })
+        .unwrap();
+    let inserted = Instant::now();
+    within(Duration::from_secs(20), "it is listed", || !lost().is_empty());
+    assert!(inserted.elapsed() < Duration::from_secs(30), "before its beats are missed for a minute");
+    let listed = lost();
+    assert_eq!((listed.len(), listed[0].request_id.as_str()), (1, request_id.as_str()), "{listed:?}");
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "`AdminService` has two lifetimes")]
+    let refund = || replicas.home.admin("t", |admin| admin.refund_lost()).unwrap();
+    assert_eq!((refund(), refund()), (1, 0));
+    assert!(lost()[0].refunded_at_ms.is_some());
+    // The lock of a killed server is free at once.
+    replicas.servers[1].kill();
+    within(Duration::from_secs(10), "its lock is free", || unlocked() == 1);
+}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use headwater_state::Environment;
+use headwater_state::{Environment, Expiry};
 
 use crate::support::{QUIET, Server, StopOnDrop, is_full, quantile, verdict, within};
 
@@ -92,7 +92,7 @@ fn now_secs() -> f64 {
 fn a_rotated_key_is_good_to_the_end_of_its_grace() {
     let server = Server::start();
     let (id, key) = server.key(1_000_000);
-    let made = server.admin(|admin| admin.rotate_key(&id, 3));
+    let made = server.admin(|admin| admin.rotate_key(&id, 3, Expiry::Inherited));
     let ends = server.count(&format!("SELECT expires_at FROM api_key WHERE id = '{id}'"));
     let ends = Duration::from_secs(ends.unsigned_abs()).as_secs_f64();
     let mut client = server.client();

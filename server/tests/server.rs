@@ -38,6 +38,7 @@ mod memory;
 mod metering;
 mod migrations;
 mod moves;
+mod operating;
 mod overload;
 mod power;
 mod processes;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use headwater_state::{
-    Access, AdminService, Caller, DEFAULT_PLAN, Db, Environment, Home, NewKey, Options, SECRET_FILES, State,
+    Access, AdminService, Caller, DEFAULT_PLAN, Db, Environment, Expiry, Home, NewKey, Options, SECRET_FILES, State,
     StateError, StateLocation,
 };
 use tempfile::TempDir;
@@ -139,7 +139,7 @@ fn postgres_concurrent_admin_changes_are_serialised() {
     assert_eq!(first.unwrap(), (5, 100));
     assert!(matches!(second, Err(StateError::UnknownCharge(_))), "{second:?}");
 
-    let rotate = |admin: &mut AdminService<'_, '_>| admin.rotate_key(&key.id, 60);
+    let rotate = |admin: &mut AdminService<'_, '_>| admin.rotate_key(&key.id, 60, Expiry::Inherited);
     let (first, second) = shared.beside(rotate, rotate);
     let new = first.unwrap();
     assert!(matches!(second, Err(StateError::DeadKey(_))), "{second:?}");

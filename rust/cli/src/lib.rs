@@ -155,7 +155,7 @@ pub enum Command {
     Admin(admin::Arguments),
     /// Show the audit log: requests and administrative changes.
     Audit(audit::Arguments),
-    /// Show this month's calls and credits of a key's account.
+    /// Show calls and credits: of a key's account in this month, or of every key in any month.
     Usage(usage::Arguments),
     /// Create, back up, restore or check the state of the gateway.
     State(state::Arguments),

@@ -48,8 +48,8 @@ pub enum Refusal {
     Unknown,
     /// It was revoked.
     Revoked,
-    /// Its time is over.
-    Expired,
+    /// Its time is over, since then in Unix seconds.
+    Expired(i64),
     /// The key cannot be checked: the shared database has not been seen for a while.
     Unverified,
 }
@@ -277,8 +277,8 @@ impl AccountCache {
         if key.revoked {
             return Err(Refusal::Revoked);
         }
-        if key.expires_at_secs.is_some_and(|end| now_secs >= end) {
-            return Err(Refusal::Expired);
+        if let Some(end) = key.expires_at_secs.filter(|end| now_secs >= *end) {
+            return Err(Refusal::Expired(end));
         }
         Ok(Caller(Arc::clone(key)))
     }

@@ -76,8 +76,8 @@ impl Count {
     }
 }
 
-/// Account, day and endpoint.
-type UsageKey = (i64, i64, &'static str);
+/// Account, day, endpoint and key.
+type UsageKey = (i64, i64, &'static str, KeyId);
 
 /// Requests that are written together.
 #[derive(Debug)]
@@ -162,7 +162,8 @@ impl Page {
             ));
             if let (Some(account), Some(endpoint)) = (row.account, row.endpoint) {
                 let count = Count { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost };
-                counts.entry((account, row.ts_ms.div_euclid(DAY_MS), endpoint)).or_default().add(&count);
+                let day = row.ts_ms.div_euclid(DAY_MS);
+                counts.entry((account, day, endpoint, row.key_id.unwrap_or_default())).or_default().add(&count);
             }
         }
         let body = serde_json::to_string(&lines).expect("text and numbers have a JSON form");
@@ -231,17 +232,27 @@ pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Pag
             }
         }
     }
-    for ((account, day, endpoint), Count { calls, failed, credits }) in counts {
-        let day: [Value<'_>; 3] = [account.into(), day.into(), endpoint.into()];
+    for ((account, day, endpoint, key), Count { calls, failed, credits }) in counts {
+        let day: [Value<'_>; 4] = [account.into(), day.into(), endpoint.into(), key.as_str().into()];
         let checksum = checksums::of_usage(&day, calls, failed, credits);
         let grown = checksum - checksums::of_usage(&day, 0, 0, 0);
         tx.execute(
-            "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, checksum)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (account_id, day, endpoint) DO UPDATE SET calls = usage_day.calls + excluded.calls,
+            "INSERT INTO usage_day (account_id, day, endpoint, key_id, calls, failed, credits, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (account_id, day, endpoint, key_id) DO UPDATE SET calls = usage_day.calls + excluded.calls,
                  failed = usage_day.failed + excluded.failed, credits = usage_day.credits + excluded.credits,
-                 checksum = usage_day.checksum + ?8",
-            &[day[0], day[1], day[2], calls.into(), failed.into(), credits.into(), checksum.into(), grown.into()],
+                 checksum = usage_day.checksum + ?9",
+            &[
+                day[0],
+                day[1],
+                day[2],
+                day[3],
+                calls.into(),
+                failed.into(),
+                credits.into(),
+                checksum.into(),
+                grown.into(),
+            ],
         )?;
     }
     Ok(())

@@ -27,10 +27,17 @@ impl Home {
     /// As [`Home::open`], and when there is none.
     pub fn open_existing(place: &StateLocation, secrets_dir: Option<&Path>) -> Result<Self, StateError> {
         match place {
-            StateLocation::Folder(path) if !path.join(DATABASE).exists() => {
-                return Err(StateError::NoState { path: path.clone() });
+            StateLocation::Folder(path) => {
+                let database = path.join(DATABASE);
+                match fs::metadata(&database) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                        return Err(StateError::NoState { path: path.clone() });
+                    }
+                    // It may be there.
+                    Err(error) => return Err(io_error("cannot read", &database)(error)),
+                }
             }
-            StateLocation::Folder(_) => {}
             StateLocation::Postgres(address) => {
                 let made = "SELECT CAST(tablename AS TEXT) FROM pg_tables
                             WHERE tablename = 'setting' AND schemaname = ANY (current_schemas(false))";

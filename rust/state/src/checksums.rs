@@ -89,7 +89,7 @@ const OF_FAILED: i64 = 5;
 const OF_CREDITS: i64 = 7;
 
 /// The checksum of a day's usage that begins with these counts.
-pub(super) fn of_usage(day: &[Value<'_>; 3], calls: i64, failed: i64, credits: i64) -> i64 {
+pub(super) fn of_usage(day: &[Value<'_>; 4], calls: i64, failed: i64, credits: i64) -> i64 {
     checksum(day) + OF_CALLS * calls + OF_FAILED * failed + OF_CREDITS * credits
 }
 
@@ -116,7 +116,7 @@ pub fn fits(row: &Row) -> bool {
 /// Returns whether the counts of a day fit their checksum.
 pub(super) fn usage_fits(row: &Row) -> bool {
     let values = row.values();
-    let [account, day, endpoint, Value::Int(calls), Value::Int(failed), Value::Int(credits), Value::Int(found)] =
+    let [account, day, endpoint, key, Value::Int(calls), Value::Int(failed), Value::Int(credits), Value::Int(found)] =
         values[..]
     else {
         return false;
@@ -124,13 +124,24 @@ pub(super) fn usage_fits(row: &Row) -> bool {
     // A count that damage made so large that its checksum has no number fits nothing.
     let Some(grown) = [(OF_CALLS, calls), (OF_FAILED, failed), (OF_CREDITS, credits)]
         .into_iter()
-        .try_fold(checksum(&[account, day, endpoint]), |grown, (each, count)| {
+        .try_fold(checksum(&[account, day, endpoint, key]), |grown, (each, count)| {
             grown.checked_add(count.checked_mul(each)?)
         })
     else {
         return false;
     };
     found == grown
+}
+
+/// Checks the counts of a day against their checksum.
+pub(super) fn check_usage(row: &Row) -> Result<(), StateError> {
+    if usage_fits(row) { Ok(()) } else { Err(corrupt("usage_day", row, 4)) }
+}
+
+/// The error of a row that the first columns name, `named` of them.
+fn corrupt(table: &'static str, row: &Row, named: usize) -> StateError {
+    let id: Vec<String> = row.values().iter().take(named).map(shown).collect();
+    StateError::CorruptRow { table, id: id.join(" ") }
 }
 
 /// Checks the rows of a table, which the first columns name, `named` of them.
@@ -144,8 +155,7 @@ fn check_table(
         if fits(&row) {
             return Ok(());
         }
-        let id: Vec<String> = row.values().iter().take(named).map(shown).collect();
-        Err(StateError::CorruptRow { table, id: id.join(" ") })
+        Err(corrupt(table, &row, named))
     })
 }
 
@@ -172,8 +182,8 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<(), StateError> {
     check_acted_on(tx)?;
     WRITTEN_ONCE.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
     CHANGING.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
-    let usage = "SELECT account_id, day, endpoint, calls, failed, credits, checksum FROM usage_day";
-    check_table(tx, ("usage_day", usage), usage_fits, 3)?;
+    let usage = "SELECT account_id, day, endpoint, key_id, calls, failed, credits, checksum FROM usage_day";
+    check_table(tx, ("usage_day", usage), usage_fits, 4)?;
     // Their values are compared with the secrets whenever a state is opened.
     let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master') ORDER BY name";
     match tx.row(strange, &[])? {
@@ -210,13 +220,13 @@ mod tests {
         let mut db = home.connect(Access::Write).unwrap();
         let found = db.transaction(|tx| {
             tx.execute(
-                "INSERT INTO usage_day (account_id, day, endpoint, calls, failed, credits, checksum)
-                 VALUES (1, 20000, '/v1/transactions', 2, 0, 5, 1)",
+                "INSERT INTO usage_day (account_id, day, endpoint, key_id, calls, failed, credits, checksum)
+                 VALUES (1, 20000, '/v1/transactions', 'k', 2, 0, 5, 1)",
                 &[],
             )?;
             check(tx)
         });
         let text = found.unwrap_err().to_string();
-        assert!(text.starts_with("the row \"1 20000 /v1/transactions\" of usage_day"), "{text}");
+        assert!(text.starts_with("the row \"1 20000 /v1/transactions k\" of usage_day"), "{text}");
     }
 }

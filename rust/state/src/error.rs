@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use headwater_types::Timestamp;
+
 /// Everything the state can fail with.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -131,9 +133,35 @@ pub enum StateError {
     BadCursor(String),
     /// A key that cannot be rotated any more.
     #[error(
-        "the key {0:?} is revoked, expired or was rotated already: where `headwater keys list` names a `rotated_to`, that is the key of the account now"
+        "the key {0:?} is revoked or was rotated already: where `headwater keys list` names a `rotated_to`, that is the key of the account now"
     )]
     DeadKey(String),
+    /// An expired key whose end another key cannot have.
+    #[error(
+        "the key {id:?} expired at {at}: give the key in its place another end (--expires at a shell, expires_at over HTTP)"
+    )]
+    ExpiredKey {
+        /// The key.
+        id: String,
+        /// Its end.
+        at: Timestamp,
+    },
+    /// A time that a key cannot expire at.
+    #[error(
+        "a key cannot expire at {secs}: expected epoch seconds, not milliseconds, of a time after now, which is {now}"
+    )]
+    BadExpiry {
+        /// The time.
+        secs: i64,
+        /// The clock.
+        now: Timestamp,
+    },
+    /// A month that usage cannot be shown of.
+    #[error("{month:?} is not a month with usage: expected one such as 2026-11, and not one that has yet to begin")]
+    BadMonth {
+        /// The text.
+        month: String,
+    },
     /// No such plan.
     #[error("there is no plan {0:?}: `headwater plans list` shows them")]
     UnknownPlan(String),

@@ -30,9 +30,29 @@ impl Presence {
         let path = folder.join(SERVING);
         let opened = fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let lock = opened.map_err(secrets::io_error("cannot open", &path))?;
-        let alone = lock.try_lock().is_ok();
-        lock.lock_shared().map_err(secrets::io_error("cannot lock", &path))?;
+        let lock_shared = || lock.lock_shared().map_err(secrets::io_error("cannot lock", &path));
+        let mut alone = lock.try_lock().is_ok();
+        if !alone {
+            // A command that looks whether a server runs has the lock for a moment; servers have it for as long as they run.
+            lock_shared()?;
+            alone = lock.try_lock().is_ok();
+        }
+        lock_shared()?;
         Ok(Self { _lock: lock, alone })
+    }
+}
+
+/// Keeps servers from starting on a folder that no server runs on.
+#[derive(Debug)]
+pub(super) struct Absence {
+    _lock: fs::File,
+}
+
+impl Absence {
+    /// Returns `None` where a server runs, and where that cannot be known.
+    fn in_folder(folder: &Path) -> Option<Self> {
+        let lock = fs::OpenOptions::new().write(true).open(folder.join(SERVING)).ok()?;
+        lock.try_lock().is_ok().then_some(Self { _lock: lock })
     }
 }
 
@@ -153,6 +173,14 @@ impl Home {
         match &self.place {
             StateLocation::Folder(path) => Presence::in_folder(path).map(Some),
             StateLocation::Postgres(_) => Ok(None),
+        }
+    }
+
+    /// Keeps servers from starting for a moment where none runs; of a shared database nobody can.
+    pub(super) fn absence(&self) -> Option<Absence> {
+        match &self.place {
+            StateLocation::Folder(path) => Absence::in_folder(path),
+            StateLocation::Postgres(_) => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! within a second. The database is `SQLite` in a folder, or `PostgreSQL` for replicas (`db`).
 #![forbid(unsafe_code)]
 
+mod access_fault;
 mod account_cache;
 mod admin_service;
 mod audit;
@@ -43,8 +44,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
+pub use access_fault::AccessFault;
 pub use account_cache::{Account, AccountCache, Caller, Hold, Refusal};
-pub use admin_service::{AdminListing, AdminService, ChangeListing, KeyListing, LostAnswer, NewKey, Usage, UsageLine};
+pub use admin_service::{
+    AdminListing, AdminService, ChangeListing, Expiry, KeyListing, KeyStatus, KeyUsage, LostAnswer, Month,
+    MonthlyUsage, NewKey, Usage, UsageLine,
+};
 pub use audit::{AuditFilter, AuditListing, AuditRow, RequestId};
 pub use backup::CheckReport;
 pub use db::{Access, Db, Insert, PostgresAddress, Row, StateLocation, Tx, Value, checksum};
@@ -128,7 +133,7 @@ impl State {
         let (mut run, boot) = db.transaction(|tx| Run::start(tx, &id, Arc::clone(&unsent), alone))?;
         if options.refund_lost {
             run.refund_lost(home.pepper().clone());
-            db.transaction(|tx| AdminService::new(tx, home.pepper(), "server").refund_lost())?;
+            db.transaction(|tx| AdminService::new(tx, home.pepper(), "server").refund_noted())?;
         }
         // Read before the keys: a change in between is then seen once more, and not missed.
         let seen_version = db.data_version()?.unwrap_or(0);
@@ -136,7 +141,7 @@ impl State {
         let (health, rows) = (Arc::new(HealthFlag::default()), Arc::new(Rows::default()));
         let (queue, waiting) = mpsc::channel(QUEUE);
         if let StateLocation::Postgres(address) = home.place() {
-            listen(address.clone(), queue.downgrade());
+            listen(address.clone(), id.clone(), queue.downgrade());
         }
         let commits = Histogram::new(exponential_buckets(0.0005, 2.0, 14));
         let on_latch = Arc::new(on_latch);
@@ -476,14 +481,14 @@ where
     }
 }
 
-/// Listens for changes that other replicas make, until the state is closed. What is missed while the connection is
-/// down the writer finds by itself.
-fn listen(address: PostgresAddress, queue: mpsc::WeakSender<Operation>) {
+/// Listens for changes that other replicas make, until the state is closed, and shows them meanwhile that this run lives.
+/// What is missed while the connection is down the writer finds by itself.
+fn listen(address: PostgresAddress, run_id: String, queue: mpsc::WeakSender<Operation>) {
     const AGAIN: Duration = Duration::from_secs(1);
     let notified = move || queue.upgrade().is_some_and(|queue| queue.blocking_send(Operation::Look).is_ok());
     let run = move || {
         while notified() {
-            if let Err(error) = address.listen(&notified) {
+            if let Err(error) = address.listen(&run_id, &notified) {
                 tracing::debug!(error = crate::causes(&error), "no notifications come for now");
             }
             std::thread::sleep(AGAIN);

@@ -117,7 +117,7 @@ mod tests {
         home.admin("t", |admin| admin.set_plan("pro", "{}")).unwrap();
         home.admin("t", |admin| admin.assign_plan(&made.id, "pro")).unwrap();
         home.admin("t", |admin| admin.create_admin("bea")).unwrap();
-        home.admin("t", |admin| admin.rotate_key(&made.id, 60)).unwrap();
+        home.admin("t", |admin| admin.rotate_key(&made.id, 60, crate::Expiry::Inherited)).unwrap();
         home.admin("t", |admin| admin.revoke_key(&made.id)).unwrap();
         let mut db = home.connect(Access::Write).unwrap();
         db.transaction(|tx| check(tx, home.pepper())).unwrap();

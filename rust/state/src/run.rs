@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 
 use foldhash::quality::RandomState;
 
-use super::db::{Db, Tx, Value, checksum};
+use super::db::{Db, Row, Tx, Value, checksum};
 use super::{AdminService, Pepper, RequestId, StateError, checksums};
 
 /// The interval at which a run without charges shows that it lives.
 const BEAT: Duration = Duration::from_secs(10);
 /// A run of a shared database that has not shown itself for so long is dead.
 const DEAD_MS: i64 = 60_000;
+/// A run of a shared database whose connection is gone is dead when it has not shown itself for so long: one that lives has
+/// another connection within this time, and shows itself meanwhile when it charges.
+const DISCONNECTED_MS: i64 = 2_000;
 /// The interval at which the others look for such a run.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -109,7 +112,7 @@ impl Run {
         }
         // What a server noted that died before it gave it back is given back as well.
         if let Some(pepper) = &self.refunds {
-            db.transaction(|tx| AdminService::new(tx, pepper, "server").refund_lost())?;
+            db.transaction(|tx| AdminService::new(tx, pepper, "server").refund_noted())?;
         }
         Ok(())
     }
@@ -180,18 +183,136 @@ fn note_lost<'a>(
 
 /// Notes what other runs left behind that have not shown themselves since then and did not say that they ended.
 fn note_killed(tx: &mut Tx<'_>, own: &str, alive_since: i64) -> Result<BootReport, StateError> {
-    let now = tx.clock_ms()?;
-    let mut report = BootReport::default();
     let killed = tx.rows(
         "SELECT id, unsent FROM server_run WHERE stopped_at_ms IS NULL AND beat_at_ms < ?1 AND id <> ?2
          ORDER BY id /*skip locked*/",
         &[alive_since.into(), own.into()],
     )?;
-    for row in &killed {
+    note_all(tx, &killed)
+}
+
+/// Runs that did not say that they ended and do not run any more, each with what it had not sent at its last commit.
+/// `alone` is true where no server runs on the folder of the state. Where one does, those that ended without saying so were
+/// noted when it started.
+fn killed_runs(tx: &mut Tx<'_>, alone: bool) -> Result<Vec<Row>, StateError> {
+    if !tx.is_shared() {
+        let all = "SELECT id, unsent FROM server_run WHERE stopped_at_ms IS NULL ORDER BY id";
+        return if alone { tx.rows(all, &[]) } else { Ok(Vec::new()) };
+    }
+    let now = tx.clock_ms()?;
+    // Each server has the lock of its run for as long as it is connected.
+    tx.rows(
+        "SELECT id, unsent FROM server_run WHERE stopped_at_ms IS NULL AND (beat_at_ms < ?1 OR (beat_at_ms < ?2 AND
+             pg_try_advisory_xact_lock_shared(hashtextextended('headwater run ' || id, 0))))
+         ORDER BY id",
+        &[(now - DEAD_MS).into(), (now - DISCONNECTED_MS).into()],
+    )
+}
+
+/// Requests that killed runs had charged or were about to charge, and had not sent at their last commit.
+pub(super) fn killed_unsent(tx: &mut Tx<'_>, alone: bool) -> Result<Vec<String>, StateError> {
+    let mut unsent = Vec::new();
+    for row in killed_runs(tx, alone)? {
+        unsent.extend(row.text(1)?.split_whitespace().map(str::to_owned));
+    }
+    Ok(unsent)
+}
+
+/// Notes what killed runs left behind, as [`killed_unsent`] finds them.
+pub(super) fn note_all_killed(tx: &mut Tx<'_>, alone: bool) -> Result<BootReport, StateError> {
+    let killed = killed_runs(tx, alone)?;
+    note_all(tx, &killed)
+}
+
+/// Notes what these runs left behind, and that they ended.
+fn note_all(tx: &mut Tx<'_>, killed: &[Row]) -> Result<BootReport, StateError> {
+    let now = tx.clock_ms()?;
+    let mut report = BootReport::default();
+    for row in killed {
         report.killed_runs += 1;
         report.lost_answers += note_lost(tx, row.text(0)?, row.text(1)?.split_whitespace(), now)?;
         tx.execute("UPDATE server_run SET stopped_at_ms = ?2 WHERE id = ?1", &[row.text(0)?.into(), now.into()])?;
         checksums::renew(tx, &checksums::RUNS, &[row.text(0)?.into()])?;
     }
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Entry, Kind, book};
+    use crate::{Access, Environment, Home, Options, State};
+
+    /// A state on which a server was killed that had charged for `sent` and `unsent`, and was about to charge for `other`.
+    fn killed(home: &Home) -> String {
+        let made = home.admin("t", |admin| admin.create_key("t", Environment::Live, 50, None)).unwrap();
+        let mut db = home.connect(Access::Write).unwrap();
+        db.transaction(|tx| {
+            for request_id in ["sent", "unsent"] {
+                let (kind, endpoint) = (Kind::Charge, Some("/v1/transactions"));
+                book(
+                    tx,
+                    Entry { request_id, account: 1, kind, amount: -5, key_id: Some(&made.id), endpoint, ts_ms: 1 },
+                )?;
+            }
+            let unsent = Arc::new(UnsentAnswers::default());
+            for id in ["unsent", "other"] {
+                unsent.begin(RequestId::from(id).unwrap());
+            }
+            let (mut run, _) = Run::start(tx, "killed", unsent, true)?;
+            run.beat(tx)
+        })
+        .unwrap();
+        made.id
+    }
+
+    #[test]
+    fn losses_of_a_killed_server_are_known_before_the_next_start() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        State::start(&home, Options::default(), Box::new(|| ())).unwrap().close();
+        let key = killed(&home);
+        let lost = || home.consult(|admin| Ok((admin.lost_answers(9)?, admin.open_losses()?))).unwrap();
+        let (listed, open) = lost();
+        let shown: Vec<_> = listed.iter().map(|one| (one.request_id.as_str(), one.credits)).collect();
+        assert_eq!((shown, open), (vec![("unsent", 5)], 1));
+        assert_eq!((listed[0].key_id.as_deref(), listed[0].refunded_at_ms), (Some(key.as_str()), None));
+        // The next server notes them, and they are listed once.
+        let state = State::start(&home, Options::default(), Box::new(|| ())).unwrap();
+        assert_eq!(state.boot_report(), BootReport { killed_runs: 1, lost_answers: 1 });
+        assert_eq!(lost().0, listed);
+        state.close();
+        assert_eq!(lost(), (listed, 1));
+    }
+
+    #[test]
+    fn losses_are_refunded_before_the_next_start_and_once() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        State::start(&home, Options::default(), Box::new(|| ())).unwrap().close();
+        let key = killed(&home);
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "`AdminService` has two lifetimes")]
+        let refund = || home.admin("t", |admin| admin.refund_lost()).unwrap();
+        assert_eq!((refund(), refund()), (1, 0));
+        let (listed, open) = home.consult(|admin| Ok((admin.lost_answers(9)?, admin.open_losses()?))).unwrap();
+        assert!(listed.len() == 1 && listed[0].refunded_at_ms.is_some() && open == 0, "{listed:?}");
+        let state = State::start(&home, Options::default(), Box::new(|| ())).unwrap();
+        assert_eq!(state.boot_report(), BootReport::default(), "it was noted already");
+        state.close();
+        // 50 less the 10 that were charged, and 5 given back.
+        assert_eq!(home.consult(|admin| admin.key(&key)).unwrap().credits, 45);
+        home.check().unwrap();
+    }
+
+    #[test]
+    fn answers_under_way_of_a_running_server_are_not_lost() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::in_folder(place.path()).unwrap();
+        let running = State::start(&home, Options::default(), Box::new(|| ())).unwrap();
+        killed(&home);
+        let lost = || home.consult(|admin| Ok((admin.lost_answers(9)?.len(), admin.open_losses()?))).unwrap();
+        assert_eq!(lost(), (0, 0), "a server runs, and which run is its own nobody says");
+        running.close();
+        assert_eq!(lost(), (1, 1));
+    }
 }

@@ -180,7 +180,11 @@ pub(super) fn explain(error: &StateError) -> Problem {
         | StateError::UnknownPlan(_)
         | StateError::DefaultPlan
         | StateError::UnknownCharge(_) => Problem::new(Status::NotFound, text),
-        StateError::DeadKey(_) | StateError::Occupied { .. } => Problem::new(Status::Conflict, text),
+        StateError::DeadKey(_) | StateError::ExpiredKey { .. } | StateError::Occupied { .. } => {
+            Problem::new(Status::Conflict, text)
+        }
+        StateError::BadExpiry { .. } => Problem::invalid(Reason::InvalidValue, Some("expires_at"), text),
+        StateError::BadMonth { .. } => Problem::invalid(Reason::InvalidValue, Some("month"), text),
         StateError::BadName(_) => Problem::invalid(Reason::InvalidValue, Some("name"), text),
         StateError::BadCursor(_) => Problem::invalid(Reason::InvalidValue, Some("cursor"), text),
         StateError::BadPlan { .. } | StateError::BadAmount { .. } => Problem::invalid(Reason::InvalidValue, None, text),

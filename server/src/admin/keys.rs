@@ -3,9 +3,9 @@
 use axum::extract::Request;
 use axum::response::Response;
 use headwater_engine::Reason;
-use headwater_state::{Environment, NewKey};
+use headwater_state::{Environment, Expiry, NewKey};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::handler::{Admin, EmptyRequest, PathName, about, body, unfit};
 use crate::gateway::Problem;
@@ -22,6 +22,7 @@ struct NewKeyRequest {
     #[serde(default)]
     test: bool,
     plan: Option<String>,
+    expires_at: Option<Value>,
 }
 
 fn unnamed() -> String {
@@ -32,6 +33,16 @@ fn unnamed() -> String {
 struct Rotation {
     #[serde(default = "a_day")]
     grace_hours: i64,
+    expires_at: Option<Value>,
+}
+
+/// Reads the end of a key: Unix seconds, or `never`.
+fn expiry(value: &Value) -> Result<Expiry, Problem> {
+    match (value.as_i64(), value.as_str()) {
+        (Some(secs), _) => Ok(Expiry::At(secs)),
+        (None, Some("never")) => Ok(Expiry::Never),
+        (None, _) => Err(unfit(Reason::InvalidValue, "expires_at", value, "epoch seconds, or \"never\"")),
+    }
 }
 
 const fn a_day() -> i64 {
@@ -60,8 +71,15 @@ pub(super) async fn create(admin: Admin, request: Request) -> Response {
     let made = async {
         let wanted: NewKeyRequest = body(request).await?;
         let environment = if wanted.test { Environment::Test } else { Environment::Live };
+        let expires_at = match wanted.expires_at.as_ref().map(expiry).transpose()? {
+            Some(Expiry::At(end)) => Some(end),
+            Some(Expiry::Never | Expiry::Inherited) | None => None,
+        };
         let made = admin
-            .change(move |admin| admin.create_key(&wanted.name, environment, wanted.credits, wanted.plan.as_deref()))
+            .change(move |admin| {
+                let NewKeyRequest { name, credits, plan, .. } = &wanted;
+                admin.create_expiring_key(name, environment, *credits, plan.as_deref(), expires_at)
+            })
             .await
             .map_err(|problem| about(problem, "credits"))?;
         Ok(shown(&made))
@@ -82,12 +100,13 @@ pub(super) async fn revoke(admin: Admin, PathName(id): PathName, _: EmptyRequest
 /// `POST /admin/v1/keys/{id}/rotate`
 pub(super) async fn rotate(admin: Admin, PathName(id): PathName, request: Request) -> Response {
     let made = async {
-        let Rotation { grace_hours } = body(request).await?;
+        let Rotation { grace_hours, expires_at } = body(request).await?;
+        let expiry = expires_at.as_ref().map_or(Ok(Expiry::Inherited), expiry)?;
         let hours = u32::try_from(grace_hours).ok().filter(|hours| *hours <= LONGEST_GRACE).ok_or_else(|| {
             let expected = format!("0 to {LONGEST_GRACE}, the hours of a year");
             unfit(Reason::InvalidValue, "grace_hours", grace_hours, expected)
         })?;
-        let made = admin.change(move |admin| admin.rotate_key(&id, hours * 3600)).await?;
+        let made = admin.change(move |admin| admin.rotate_key(&id, hours * 3600, expiry)).await?;
         Ok(shown(&made))
     };
     admin.answer(made.await)
@@ -137,5 +156,7 @@ pub(super) async fn assign_plan(admin: Admin, PathName(id): PathName, request: R
 
 /// A new key, this once.
 fn shown(made: &NewKey) -> serde_json::Value {
-    json!({"id": made.id, "key": made.key.expose(), "name": made.name, "credits": made.credits})
+    json!({
+        "id": made.id, "key": made.key.expose(), "name": made.name, "credits": made.credits, "expires_at": made.expires_at
+    })
 }

@@ -36,6 +36,7 @@ pub const PATHS: &[&str] = &[
     "/admin/v1/audit",
     "/admin/v1/changes",
     "/admin/v1/usage",
+    "/admin/v1/usage/{month}",
     "/admin/v1/lost-answers",
     "/admin/v1/labels/dispute",
     "/admin/v1/labels/confirm",
@@ -78,6 +79,7 @@ fn routes(gateway: &Gateway, settings: Settings) -> RecordedRoutes {
         .route("/admin/v1/audit", get(records::audit))
         .route("/admin/v1/changes", get(records::changes))
         .route("/admin/v1/usage", get(records::usage))
+        .route("/admin/v1/usage/{month}", get(records::monthly_usage))
         .route("/admin/v1/lost-answers", get(records::lost_answers).post(records::refund_lost))
         .route("/admin/v1/labels/dispute", post(disputes::dispute))
         .route("/admin/v1/labels/confirm", post(disputes::confirm))

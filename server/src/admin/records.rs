@@ -8,7 +8,7 @@ use headwater_types::TimeWindow;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::handler::{Admin, EmptyRequest, query, unfit};
+use super::handler::{Admin, EmptyRequest, PathName, explain, query, unfit};
 use crate::gateway::Problem;
 
 /// Most rows of an answer.
@@ -35,6 +35,11 @@ struct Page {
 #[derive(Deserialize)]
 struct OfKey {
     key_id: String,
+}
+
+#[derive(Deserialize)]
+struct OfAnyKey {
+    key_id: Option<String>,
 }
 
 const fn page() -> i64 {
@@ -97,6 +102,16 @@ pub(super) async fn usage(admin: Admin, uri: Uri) -> Response {
     let found = async {
         let OfKey { key_id } = query(&uri)?;
         admin.look(move |admin| admin.usage(&key_id, now_ms())).await
+    };
+    admin.answer(found.await)
+}
+
+/// `GET /admin/v1/usage/{month}`: calls and credits by key and endpoint
+pub(super) async fn monthly_usage(admin: Admin, PathName(month): PathName, uri: Uri) -> Response {
+    let found = async {
+        let OfAnyKey { key_id } = query(&uri)?;
+        let month = month.parse().map_err(|error| explain(&error))?;
+        admin.look(move |admin| admin.monthly_usage(month, key_id.as_deref())).await
     };
     admin.answer(found.await)
 }

@@ -5,6 +5,8 @@
 mod claim_provider;
 mod demo;
 mod doctor;
+mod log;
+mod outside_access;
 mod panics;
 mod serve;
 mod writing;
@@ -19,7 +21,7 @@ use headwater_cli::{Failure, Settings};
 use headwater_engine::{ENDPOINTS, Endpoint};
 use headwater_state::Plan;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, LogFormat};
 
 /// Blockchain data in, answers out: exact, offline, on this machine.
 #[derive(Debug, Parser)]
@@ -35,7 +37,7 @@ struct Arguments {
 const EVERYWHERE: &str = "Options of every command";
 
 /// The options that every command takes.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 struct GlobalOptions {
     /// Folder of the chain data.
     #[arg(long, global = true, help_heading = EVERYWHERE, env = "HEADWATER_STORE", value_name = "DIR")]
@@ -82,18 +84,22 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     // The demo prints commands as people call the program.
     let program = arguments.first().map_or_else(|| "headwater".to_owned(), |name| name.to_string_lossy().into_owned());
-    let matches = Arguments::command().try_get_matches_from(arguments);
+    let matches = Arguments::command().try_get_matches_from(&arguments);
     let parsed = matches.and_then(|matches| Ok((called(&matches), Arguments::from_arg_matches(&matches)?)));
     let (called, Arguments { options, command }) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
             // Nobody may be there to read it.
-            let _ = error.print();
+            let _ = log_misuse(&error, &arguments).map_or_else(|| error.print(), Ok);
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     writing::describe(called, options.writer_wait);
     let output = Output::new(options.json);
+    if let Command::Serve(arguments) = &command {
+        let served = serve::run(&options, endpoints, arguments, (output, None));
+        return served.map_or_else(|failure| log_failure(&failure, &options, &arguments.settings, output), |()| 0);
+    }
     let result = match command {
         Command::Other(command) => options
             .config(&[])
@@ -101,13 +107,46 @@ pub fn run_with(arguments: impl IntoIterator<Item: Into<OsString> + Clone>, endp
             .map(|config| Settings { config_file: options.config.clone(), ..config.for_commands() })
             .and_then(|settings| headwater_cli::run(command, &settings, endpoints, output)),
         Command::Demo(arguments) => demo::run(&options, endpoints, &arguments, (&program, output)),
-        Command::Serve(arguments) => serve::run(&options, endpoints, &arguments, (output, None)),
+        Command::Serve(_) => Ok(()),
         Command::Doctor(arguments) => doctor::run(&options, &arguments, output),
     };
     match result {
         Ok(()) => 0,
         Err(failure) => output.failure(&failure),
     }
+}
+
+/// Logs the failure of `serve`, and gives the code to exit with. A script that asked for JSON gets it where the log is text.
+fn log_failure(failure: &Failure, options: &GlobalOptions, settings: &[String], output: Output) -> u8 {
+    let format = options.log_format(settings);
+    if format == LogFormat::Text && output.is_json() {
+        return output.failure(failure);
+    }
+    // The configuration may be what is refused.
+    if !log::is_started() {
+        log::start(format, "info");
+    }
+    if !tracing::enabled!(tracing::Level::ERROR) {
+        return output.failure(failure);
+    }
+    tracing::error!("{}", failure.message);
+    failure.code
+}
+
+/// Logs wrong usage of `serve` where its log is JSON; `None` for any other command and format.
+fn log_misuse(error: &clap::Error, arguments: &[OsString]) -> Option<()> {
+    let matches = Arguments::command().ignore_errors(true).try_get_matches_from(arguments).ok()?;
+    let serve = matches.subcommand_matches("serve").filter(|_| error.use_stderr())?;
+    let settings = serve.try_get_many::<String>("settings").ok()?.into_iter().flatten().cloned().collect::<Vec<_>>();
+    let config = serve.try_get_one::<PathBuf>("config").ok()?.cloned();
+    let options = GlobalOptions { config, ..GlobalOptions::default() };
+    if options.log_format(&settings) == LogFormat::Text {
+        return None;
+    }
+    log::start(LogFormat::Json, "info");
+    let text = error.render().to_string();
+    tracing::error!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    Some(())
 }
 
 /// Returns the program with the names of the command, such as `headwater labels import`.
@@ -122,6 +161,23 @@ fn refused(error: &ConfigError) -> Failure {
 }
 
 impl GlobalOptions {
+    /// The format of log lines, also where the configuration as a whole is refused.
+    fn log_format(&self, assignments: &[String]) -> LogFormat {
+        let mut config = Config::default();
+        let in_file = || {
+            let file: toml::Table = std::fs::read_to_string(self.config.as_ref()?).ok()?.parse().ok()?;
+            file.get("log")?.get("format")?.as_str().map(str::to_owned)
+        };
+        let sources = [in_file(), std::env::var("HEADWATER_LOG_FORMAT").ok()].into_iter().flatten();
+        let assigned = sources.map(|format| format!("log.format={format}"));
+        let flags = assignments.iter().filter(|flag| flag.starts_with("log.format")).cloned();
+        for assignment in assigned.chain(flags) {
+            // What is wrong with it is said by the refusal.
+            let _ = config.assign(&assignment);
+        }
+        config.log_format
+    }
+
     /// The configuration: defaults, file, environment, flags.
     fn config(&self, assignments: &[String]) -> Result<Config, ConfigError> {
         let mut config = Config::default();

@@ -8,9 +8,9 @@ pub(super) fn log_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
         let thread = std::thread::current();
-        let backtrace = std::backtrace::Backtrace::capture();
+        let backtrace = std::backtrace::Backtrace::capture().to_string();
         let thread = thread.name().unwrap_or("unnamed");
-        tracing::error!(place, thread, %backtrace, "panic: {}", said(info));
+        tracing::error!(place, thread, backtrace, "panic: {}", said(info));
     }));
 }
 

@@ -1,7 +1,6 @@
 //! `headwater serve`.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +14,11 @@ use headwater_ledger::store::Writer;
 use headwater_ledger::{LedgerError, Store};
 use headwater_state::{BootReport, Home, State, StateLocation};
 use headwater_types::Chain;
-use tracing_subscriber::EnvFilter;
 
 use super::claim_provider::{provider, with_provider};
-use super::{GlobalOptions, panics, refused};
+use super::{GlobalOptions, log, outside_access, panics, refused};
 use crate::admin;
-use crate::config::{AdminListen, Config, LogFormat};
+use crate::config::{AdminListen, Config};
 use crate::events::webhook::egress::{EgressSettings, authorities};
 use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
@@ -65,6 +63,9 @@ pub(super) fn run(
     (output, greeting): (Output, Option<&Greeting<'_>>),
 ) -> Result<(), Failure> {
     let config = configuration(options, arguments)?;
+    // From here on everything is a line of the log, unless the log was started before.
+    log::start(config.log_format, &config.log_filter);
+    panics::log_panics();
     let store = config.store.clone().ok_or_else(|| {
         Failure::usage(
             "no store is named: give --store DIR, set HEADWATER_STORE, or set store.path in the configuration",
@@ -75,8 +76,6 @@ pub(super) fn run(
         None => StateLocation::Folder(Home::beside(&store)),
     };
     check_secrets(&place, config.secrets_dir.as_deref())?;
-    start_log(&config);
-    panics::log_panics();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // From here on a signal stops the server as it is meant to, however far the start is.
     let stop = runtime.block_on(async { stop_signal() })?;
@@ -90,12 +89,11 @@ pub(super) fn run(
     report_losses(&state, config.options.refund_lost);
     let settings = Settings { intelligence, endpoints, ..config.gateway.clone() };
     let service = Service::new(Gateway::new(ledgers, state, settings), events);
-    tracing::info!("configuration:\n{config}");
-    if !config.gateway.auth_required && !config.listen.ip().is_loopback() {
-        tracing::warn!(
-            "auth.required is false and {} is open to other machines: anybody there may call",
-            config.listen
-        );
+    for (key, value) in config.shown() {
+        tracing::info!(key, value, "setting");
+    }
+    for (what, remedy) in outside_access::of(&config) {
+        tracing::warn!(remedy, "{what}");
     }
     let served = runtime.block_on(listen(&config, listener_config, &service, ((output, greeting), stop)));
     // Work that no longer has anybody to answer is not waited for.
@@ -233,7 +231,7 @@ const fn reachable(listener: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listener.port())
 }
 
-/// Prints where the server answers.
+/// Says where the server answers: in the log, to scripts on standard output, and for the demo as its greeting.
 fn announce(
     url: &str,
     admin: Option<&admin::Listener>,
@@ -242,14 +240,16 @@ fn announce(
     if let Some(greeting) = greeting {
         return output.report(&(greeting.value)(url), || (greeting.lines)(url));
     }
+    let docs = format!("{url}/docs");
+    tracing::info!("Headwater answers on {url}, documentation on {docs}; Ctrl-C stops it");
     let admin_url = admin.map(admin::Listener::url);
-    output.report(&serde_json::json!({"url": url, "docs": format!("{url}/docs"), "admin": admin_url}), || {
-        let mut lines = vec![format!("Headwater answers on {url}, documentation on {url}/docs; Ctrl-C stops it.")];
-        lines.extend(
-            admin_url.as_ref().map(|url| format!("The back office is on {url}/admin/v1, figures on {url}/metrics.")),
-        );
-        lines
-    })
+    if let Some(url) = &admin_url {
+        tracing::info!("the back office is on {url}/admin/v1, figures on {url}/metrics");
+    }
+    if output.is_json() {
+        output.json(&serde_json::json!({"url": url, "docs": docs, "admin": admin_url}))?;
+    }
+    Ok(())
 }
 
 /// Starts the admin listener, where it is not switched off.
@@ -269,11 +269,6 @@ fn start_admin(
             };
             Failure::failed(format!("the admin listener cannot listen on {address}: {error}{remedy}"))
         })?;
-    if !address.ip().is_loopback() {
-        let how =
-            if listener_config.tls.is_some() { "" } else { ", and admin keys go there in clear: set server.tls_cert" };
-        tracing::warn!("the admin listener {address} is open to other machines{how}");
-    }
     Ok(Some(listener))
 }
 
@@ -328,28 +323,4 @@ fn configuration(options: &GlobalOptions, arguments: &Arguments) -> Result<Confi
     }
     config.follow.extend(follow);
     Ok(config)
-}
-
-/// Logs go to standard error. A second `serve` in one process keeps the first one's log.
-fn start_log(config: &Config) {
-    // What these say below `info` may repeat what went over a connection, keys included.
-    const QUIET: [&str; 9] = [
-        "h2=info",
-        "hyper=info",
-        "hyper_util=info",
-        "rustls=info",
-        "tokio_postgres=info",
-        "tungstenite=info",
-        "tokio_tungstenite=info",
-        "redis=info",
-        "opentelemetry_sdk=info",
-    ];
-    let filter = QUIET.iter().filter_map(|directive| directive.parse().ok());
-    let filter = filter.fold(EnvFilter::new(&config.log_filter), EnvFilter::add_directive);
-    let colours = std::io::stderr().is_terminal();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
-    let _ = match config.log_format {
-        LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().try_init(),
-    };
 }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use headwater_cli::output::say;
 use headwater_ledger::store::{LockWait, WriterOptions};
 
+use super::log;
+
 /// The time between two lines, as a process that alternates with a long writer waits at every commit.
 const BETWEEN_LINES: Duration = Duration::from_mins(1);
 
@@ -16,7 +18,11 @@ pub(super) fn describe(name: String, max_wait_secs: Option<u32>) {
         let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
         if printed.is_none_or(|printed| printed.elapsed() >= BETWEEN_LINES) {
             *printed = Some(Instant::now());
-            say(&wait.to_string());
+            if log::is_started() {
+                tracing::info!("{wait}");
+            } else {
+                say(&wait.to_string());
+            }
         }
     };
     let options = WriterOptions::default().named(name).on_wait(print);

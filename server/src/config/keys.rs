@@ -11,7 +11,7 @@ use toml::Value;
 
 use super::LogFormat;
 use super::value::KeyValue::{self, Count, Mebibytes, Milliseconds, Nodes, Other, Path, RateOf, Seconds, Truth};
-use super::value::{TRUTH, between, list, listed, shown, text, truth};
+use super::value::{TRUTH, between, list, listed, network, shown, shown_network, text, truth};
 use crate::events::webhook::egress::Policy;
 use crate::gateway::Overflow;
 use crate::provider::{ProviderKey, ProviderUrl};
@@ -122,16 +122,16 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "server.trusted_proxies",
-        sample: "\"10.0.0.1, 10.0.0.2\"",
-        about: "Proxies whose X-Forwarded-For is trusted.",
+        sample: "\"10.0.0.0/8, fd00::/8, 192.0.2.1\"",
+        about: "Proxies whose X-Forwarded-For is trusted: networks and addresses.",
         value: Other {
-            expected: "IP addresses with commas between them, such as \"10.0.0.1, 10.0.0.2\"",
+            expected: "networks and IP addresses with commas between them, such as \"10.0.0.0/8, fd00::/8, 192.0.2.1\"; \
+                       a network ends with zeros behind its prefix: 10.0.0.0/8, not 10.0.0.1/8",
             set: |config, value| {
-                config.gateway.trusted_proxies =
-                    list(value)?.iter().map(|one| one.parse().ok()).collect::<Option<_>>()?;
+                config.gateway.trusted_proxies = list(value)?.iter().map(|one| network(one)).collect::<Option<_>>()?;
                 Some(())
             },
-            show: |config| listed(config.gateway.trusted_proxies.iter(), NONE),
+            show: |config| listed(config.gateway.trusted_proxies.iter().map(shown_network), NONE),
         },
     },
     Key {

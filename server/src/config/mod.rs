@@ -231,6 +231,14 @@ impl Config {
         self.set(key.trim(), &Value::String(value.trim().to_owned()), &Origin::Flag)
     }
 
+    /// Returns all keys with their values, without secrets.
+    #[must_use]
+    pub fn shown(&self) -> Vec<(&'static str, String)> {
+        // Keys have one accessor, which borrows mutably.
+        let mut config = self.clone();
+        KEYS.iter().map(|key| (key.name, key.value.show(&mut config))).collect()
+    }
+
     fn set(&mut self, key: &str, value: &Value, origin: &Origin) -> Result<(), ConfigError> {
         let known = KEYS.iter().find(|known| known.name == key).ok_or_else(|| ConfigError::UnknownKey {
             origin: origin.clone(),
@@ -249,9 +257,7 @@ impl Config {
 /// All keys with their values, one per line, without secrets.
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Keys have one accessor, which borrows mutably.
-        let mut config = self.clone();
-        let lines: Vec<_> = KEYS.iter().map(|key| format!("{} = {}", key.name, key.value.show(&mut config))).collect();
+        let lines: Vec<_> = self.shown().into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
         f.write_str(&lines.join("\n"))
     }
 }
@@ -353,6 +359,9 @@ mod tests {
             ("limits.redis=localhost", "redis://"),
             ("server.trusted_proxies=10.0.0.1, proxy", "10.0.0.1"),
             ("server.trusted_proxies=10.0.0.1, ", "server.trusted_proxies"),
+            ("server.trusted_proxies=10.0.0.1/8", "10.0.0.0/8"),
+            ("server.trusted_proxies=10.0.0.0/33", "10.0.0.0/8"),
+            ("server.trusted_proxies=fd00::/129", "fd00::/8"),
             ("stream.origins= , ", "stream.origins"),
             ("stream.origins=https://app.example.com,", "stream.origins"),
             ("stream.origins=https://app example.com", "stream.origins"),
@@ -391,6 +400,21 @@ mod tests {
         for (key, value) in filters.map(|one| ("log.filter", one)).into_iter().chain(origins) {
             Config::default().assign(&format!("{key}={value}")).unwrap();
         }
+    }
+
+    #[test]
+    fn trusted_proxies_are_networks_and_addresses() {
+        let mut config = Config::default();
+        config.assign("server.trusted_proxies=10.0.0.0/8, fd00::/8, 192.0.2.1, ::ffff:192.0.2.2").unwrap();
+        assert!(config.to_string().contains("\nserver.trusted_proxies = 10.0.0.0/8, fd00::/8, 192.0.2.1, 192.0.2.2\n"));
+        let trusts = |address: &str| {
+            let address = address.parse::<std::net::IpAddr>().unwrap();
+            config.gateway.trusted_proxies.iter().any(|network| network.contains(&address))
+        };
+        assert!(["10.1.2.3", "fd12::1", "192.0.2.1", "192.0.2.2"].into_iter().all(trusts));
+        assert!(!["11.0.0.0", "fe00::", "192.0.2.3"].into_iter().any(trusts));
+        let listed = from_file("[server]\ntrusted_proxies = [\"10.0.0.0/8\", \"192.0.2.1\"]").unwrap();
+        assert_eq!(listed.gateway.trusted_proxies.len(), 2);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Values of keys: how they are parsed, checked and shown.
 
 use std::fmt::Display;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_state::Rate;
 use headwater_types::Chain;
+use ipnet::IpNet;
 use toml::Value;
 
 use super::Config;
@@ -167,6 +169,19 @@ pub(super) fn list(value: &Value) -> Option<Vec<String>> {
             listed => Some(listed.split(',').map(item).collect()),
         },
     }
+}
+
+/// Returns a network, or an address as the network of it alone; `None` also where it names a host within the network, which
+/// may be meant as one or the other.
+pub(super) fn network(text: &str) -> Option<IpNet> {
+    let network: IpNet =
+        text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(|address| address.to_canonical().into()))?;
+    (network.trunc() == network).then_some(network)
+}
+
+/// Shows a network; one of a single address as that.
+pub(super) fn shown_network(network: &IpNet) -> String {
+    if network.prefix_len() == network.max_prefix_len() { network.addr().to_string() } else { network.to_string() }
 }
 
 /// Returns a number in a range, or its text: the environment contains text only.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderName};
 use headwater_engine::{ChainsRead, CostClass};
 use headwater_state::{Caller, Plan, Refusal, StateError};
-use headwater_types::{Chain, UnknownChain};
+use headwater_types::{Chain, Timestamp, UnknownChain};
+use ipnet::IpNet;
 use serde_json::Value;
 
 use super::limits::{CallSlot, Gate, LimitSubject};
@@ -92,11 +93,13 @@ impl Gateway {
                 Refusal::Unverified => {
                     return Problem::new(Status::BadGateway, "keys cannot be verified now: try again");
                 }
-                Refusal::Malformed | Refusal::Unknown => "the API key is not valid",
-                Refusal::Revoked => "the API key was revoked",
-                Refusal::Expired => "the API key has expired",
+                Refusal::Malformed | Refusal::Unknown => "the API key is not valid".to_owned(),
+                Refusal::Revoked => "the API key was revoked".to_owned(),
+                Refusal::Expired(at) => {
+                    format!("the API key expired at {}: ask the operator for another", Timestamp::new(at))
+                }
             };
-            unauthorized(message)
+            unauthorized(&message)
         };
         let text = key.to_str().map_err(|_| refused(Refusal::Malformed))?;
         self.0.state.accounts().identify(text, context.began_ms() / 1000).map(Some).map_err(refused)
@@ -228,8 +231,9 @@ fn is_local(address: IpAddr, headers: &HeaderMap) -> bool {
 
 /// The last address of `X-Forwarded-For` that is not a trusted proxy: what is before it anybody may have written, and in
 /// any letters. Where one cannot be read, the last one before it that could.
-fn behind(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> IpAddr {
-    if !trusted.contains(&peer) {
+fn behind(peer: IpAddr, trusted: &[IpNet], headers: &HeaderMap) -> IpAddr {
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
+    if !is_trusted(&peer) {
         return peer;
     }
     let lines: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(|line| line.as_bytes()).collect();
@@ -237,7 +241,7 @@ fn behind(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> IpAddr {
     let mut last = peer;
     for piece in pieces {
         match named(piece) {
-            Some(address) if trusted.contains(&address) => last = address,
+            Some(address) if is_trusted(&address) => last = address,
             Some(address) => return address,
             None => return last,
         }
@@ -270,7 +274,7 @@ mod tests {
     #[test]
     fn only_a_trusted_proxy_may_name_another_address() {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        let proxies = [address("10.0.0.1"), address("10.0.0.2")];
+        let proxies = [address("10.0.0.1"), address("10.0.0.2")].map(IpNet::from);
         let from = |peer: &str, lines: &[&str]| behind(address(peer), &proxies, &forwarded(lines)).to_string();
         assert_eq!(from("198.51.100.7", &["203.0.113.9"]), "198.51.100.7");
         assert_eq!(from("10.0.0.1", &["203.0.113.9"]), "203.0.113.9");
@@ -282,9 +286,26 @@ mod tests {
     }
 
     #[test]
+    fn every_address_of_a_trusted_network_is_a_proxy() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let networks = ["10.0.0.0/8", "fd00::/8", "192.0.2.1/32"].map(|text| text.parse::<IpNet>().unwrap());
+        let from = |peer: &str, line: &str| behind(address(peer), &networks, &forwarded(&[line])).to_string();
+        // The first and the last address of 10.0.0.0/8, and their neighbours outside.
+        assert_eq!(from("10.0.0.0", "203.0.113.9"), "203.0.113.9");
+        assert_eq!(from("10.255.255.255", "203.0.113.9"), "203.0.113.9");
+        assert_eq!(from("9.255.255.255", "203.0.113.9"), "9.255.255.255");
+        assert_eq!(from("11.0.0.0", "203.0.113.9"), "11.0.0.0");
+        assert_eq!(from("fdff::1", "2001:db8::7, 10.9.8.7, fd12::3"), "2001:db8::7");
+        assert_eq!(from("fc00::1", "203.0.113.9"), "fc00::1");
+        assert_eq!(from("192.0.2.1", "203.0.113.9, 192.0.2.2"), "192.0.2.2");
+        // An IPv4 address in the form of IPv6 is the IPv4 address.
+        assert_eq!(from("10.0.0.1", "203.0.113.9, [::ffff:10.7.7.7]:80"), "203.0.113.9");
+    }
+
+    #[test]
     fn forwarded_address_may_have_a_port_and_any_letters() {
-        let proxies = ["127.0.0.1".parse().unwrap()];
-        let from = |line: &str| behind(proxies[0], &proxies, &forwarded(&[line])).to_string();
+        let proxy: IpAddr = "127.0.0.1".parse().unwrap();
+        let from = |line: &str| behind(proxy, &[proxy.into()], &forwarded(&[line])).to_string();
         for (line, named) in [
             ("\u{ff}, 203.0.113.9", "203.0.113.9"),
             ("203.0.113.9:4711", "203.0.113.9"),

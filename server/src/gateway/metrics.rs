@@ -22,6 +22,7 @@ use prometheus_client::registry::Registry;
 
 use super::chain_metrics::ChainMetrics;
 use super::problem::RefusalDetails;
+use super::process_metrics;
 
 /// Media type of the figures.
 pub(crate) const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -62,6 +63,7 @@ type WatchCount = (Counter, Box<dyn Fn() -> u64 + Send + Sync>);
 /// [`Metrics::watch`].
 pub struct Metrics {
     registry: Mutex<Registry>,
+    process: Registry,
     watched: Mutex<Vec<Watch>>,
     counted: Mutex<Vec<WatchCount>>,
     requests: Family<Route, Counter>,
@@ -88,6 +90,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("headwater");
         let metrics = Self {
             registry: Mutex::default(),
+            process: process_metrics::registry(),
             watched: Mutex::default(),
             counted: Mutex::default(),
             requests: Family::default(),
@@ -102,6 +105,7 @@ impl Metrics {
             chains: ChainMetrics::new(&mut registry),
             deliveries: Gauge::default(),
         };
+        process_metrics::register_build(&mut registry);
         registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
         registry.register(
             "request_duration_seconds",
@@ -234,7 +238,9 @@ impl Metrics {
         let mut out = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         // Writing into a string cannot fail.
-        let _ = text::encode(&mut out, &registry);
+        let _ = text::encode_registry(&mut out, &registry)
+            .and_then(|()| text::encode_registry(&mut out, &self.process))
+            .and_then(|()| text::encode_eof(&mut out));
         out
     }
 }

@@ -17,6 +17,7 @@ mod metrics;
 mod own;
 mod pool;
 mod problem;
+mod process_metrics;
 mod ready;
 mod record;
 mod repeat;
@@ -24,7 +25,6 @@ mod stream;
 mod telemetry;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -35,6 +35,7 @@ use headwater_ledger::read::Generations;
 use headwater_ledger::store::LiveStatus;
 use headwater_state::clock::{milliseconds, now_secs};
 use headwater_state::{State, StateError, Tx, causes};
+use ipnet::IpNet;
 use tokio::sync::Semaphore;
 
 pub use answer::Meta;
@@ -85,7 +86,7 @@ pub struct Settings {
     /// Limits of callers.
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<IpNet>,
     /// The inputs of judgements besides the store: parameters, a provider of claims, the clock.
     pub intelligence: Intelligence,
     /// The data endpoints that are served.

@@ -121,17 +121,20 @@ SELECT line ->> 0 AS request_id, line ->> 1 AS correlation_id,
 -- Read once for all requests of a page.
 FROM (SELECT body::JSONB AS body FROM audit_page OFFSET 0) AS page, jsonb_array_elements(page.body) AS line;
 
--- Calls and credits of an account by UTC day and endpoint; what /v1/usage sums, whatever the audit still keeps.
+-- Calls and credits of an account by UTC day, endpoint and key; what /v1/usage sums, whatever the audit still keeps.
 CREATE TABLE usage_day (
     account_id BIGINT NOT NULL REFERENCES account (id),
     day BIGINT NOT NULL,
     endpoint TEXT NOT NULL,
+    key_id TEXT NOT NULL,
     calls BIGINT NOT NULL,
     failed BIGINT NOT NULL,
     credits BIGINT NOT NULL,
     checksum BIGINT NOT NULL,
-    PRIMARY KEY (account_id, day, endpoint)
+    PRIMARY KEY (account_id, day, endpoint, key_id)
 );
+-- A month of every key, whatever came in other months.
+CREATE INDEX usage_day_by_day ON usage_day (day);
 
 -- Answers that are replayed to requests with the same idempotency key. `body` is null for a table, which is made again
 -- from `generation`, and encrypted where it contains a secret.

@@ -110,17 +110,20 @@ SELECT line.value ->> 0 AS request_id, line.value ->> 1 AS correlation_id,
                                           ELSE line.value ->> 11 END AS parameters
 FROM audit_page AS page, json_each(page.body) AS line;
 
--- Calls and credits of an account by UTC day and endpoint; what /v1/usage sums, whatever the audit still keeps.
+-- Calls and credits of an account by UTC day, endpoint and key; what /v1/usage sums, whatever the audit still keeps.
 CREATE TABLE usage_day (
     account_id INTEGER NOT NULL REFERENCES account (id),
     day INTEGER NOT NULL,
     endpoint TEXT NOT NULL,
+    key_id TEXT NOT NULL,
     calls INTEGER NOT NULL,
     failed INTEGER NOT NULL,
     credits INTEGER NOT NULL,
     checksum INTEGER NOT NULL,
-    PRIMARY KEY (account_id, day, endpoint)
+    PRIMARY KEY (account_id, day, endpoint, key_id)
 ) STRICT, WITHOUT ROWID;
+-- A month of every key, whatever came in other months.
+CREATE INDEX usage_day_by_day ON usage_day (day);
 
 -- Answers that are replayed to requests with the same idempotency key. `body` is null for a table, which is made again
 -- from `generation`, and encrypted where it contains a secret.

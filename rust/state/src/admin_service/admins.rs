@@ -47,7 +47,7 @@ impl AdminService<'_, '_> {
         )?;
         self.authenticate(&row_macs::ADMINS, key.id())?;
         self.changed("admin.create", key.id(), None, Some(&json!({"name": name})))?;
-        Ok(NewKey { id: key.id().to_owned(), name: name.to_owned(), key, credits: 0 })
+        Ok(NewKey { id: key.id().to_owned(), name: name.to_owned(), key, credits: 0, expires_at: None })
     }
 
     /// All admin keys, oldest first.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{AdminService, is_possible};
 use crate::ledger::{Entry, Kind, book};
-use crate::{StateError, checksums, now_ms};
+use crate::{Home, Row, StateError, checksums, now_ms, run};
 
 /// A charge whose answer may never have arrived, because the server was killed while it was on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,6 +24,19 @@ pub struct LostAnswer {
     pub ts_ms: i64,
     /// Unix milliseconds of the refund; null while it is none.
     pub refunded_at_ms: Option<i64>,
+}
+
+impl LostAnswer {
+    fn read(row: &Row) -> Result<Self, StateError> {
+        Ok(Self {
+            request_id: row.text(0)?.to_owned(),
+            key_id: row.maybe_text(1)?.map(str::to_owned),
+            endpoint: row.maybe_text(2)?.map(str::to_owned),
+            credits: -row.int(3)?,
+            ts_ms: row.int(4)?,
+            refunded_at_ms: row.maybe_int(5)?,
+        })
+    }
 }
 
 impl AdminService<'_, '_> {
@@ -103,12 +116,23 @@ impl AdminService<'_, '_> {
         Ok((credits, after))
     }
 
-    /// Gives back every charge whose answer may be lost; gives how many. Accounts whose balance does not fit their ledger
-    /// are left out, which is said in the log, and as an error where there are no others.
+    /// Gives back every charge that [`AdminService::lost_answers`] lists; gives how many. Accounts whose balance does not fit
+    /// their ledger are left out, which is said in the log, and as an error where there are no others.
     ///
     /// # Errors
     /// When the database fails, and as above.
     pub fn refund_lost(&mut self) -> Result<u64, StateError> {
+        // No server may start before what is noted here is committed: it would note it as well.
+        let absence = self.home.and_then(Home::absence);
+        run::note_all_killed(self.tx, absence.is_some())?;
+        self.refund_noted()
+    }
+
+    /// Gives back every charge that was noted as lost, as [`AdminService::refund_lost`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn refund_noted(&mut self) -> Result<u64, StateError> {
         // By account, the order in which charges lock them; what another server gives back just now it gives back.
         let open = self.tx.rows(
             "SELECT lost_answer.request_id, credit_ledger.account_id FROM lost_answer
@@ -152,14 +176,46 @@ impl AdminService<'_, '_> {
                  SELECT 1 FROM credit_ledger WHERE credit_ledger.request_id = 'refund:' || lost_answer.request_id)",
             &[],
         )?;
-        row.map_or(Ok(0), |row| row.int(0))
+        let noted = row.map_or(Ok(0), |row| row.int(0))?;
+        let open = self.unnoted_losses()?.iter().filter(|lost| lost.refunded_at_ms.is_none()).count();
+        Ok(noted + i64::try_from(open).unwrap_or(i64::MAX))
     }
 
-    /// Charges whose answers may be lost, newest first.
+    /// Charges whose answers may be lost, newest first: those that were noted at the start of a server, and those of servers
+    /// that were killed since. Of a state in a folder they are known at once, of a shared one two seconds after the last sign
+    /// of a server.
     ///
     /// # Errors
     /// When the database fails.
     pub fn lost_answers(&mut self, limit: u32) -> Result<Vec<LostAnswer>, StateError> {
+        let mut lost = self.unnoted_losses()?;
+        lost.extend(self.noted_losses(limit)?);
+        lost.sort_by(|one, other| other.request_id.cmp(&one.request_id));
+        lost.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(lost)
+    }
+
+    /// Charges of killed servers that no server has noted as lost yet.
+    fn unnoted_losses(&mut self) -> Result<Vec<LostAnswer>, StateError> {
+        let absence = self.home.and_then(Home::absence);
+        let mut lost = Vec::new();
+        for request_id in run::killed_unsent(self.tx, absence.is_some())? {
+            let row = self.tx.row(
+                "SELECT request_id, key_id, endpoint, amount, ts_ms,
+                     (SELECT given.ts_ms FROM credit_ledger AS given
+                      WHERE given.request_id = 'refund:' || credit_ledger.request_id)
+                 FROM credit_ledger WHERE request_id = ?1 AND kind = 'charge'
+                     AND NOT EXISTS (SELECT 1 FROM lost_answer WHERE lost_answer.request_id = ?1)",
+                &[(&request_id).into()],
+            )?;
+            if let Some(row) = row {
+                lost.push(LostAnswer::read(&row)?);
+            }
+        }
+        Ok(lost)
+    }
+
+    fn noted_losses(&mut self, limit: u32) -> Result<Vec<LostAnswer>, StateError> {
         let rows = self.tx.rows(
             "SELECT lost_answer.request_id, key_id, endpoint, amount, ts_ms, coalesce(refunded_at_ms,
                  (SELECT given.ts_ms FROM credit_ledger AS given
@@ -168,18 +224,7 @@ impl AdminService<'_, '_> {
              ORDER BY lost_answer.request_id DESC LIMIT ?1",
             &[i64::from(limit).into()],
         )?;
-        rows.iter()
-            .map(|row| {
-                Ok(LostAnswer {
-                    request_id: row.text(0)?.to_owned(),
-                    key_id: row.maybe_text(1)?.map(str::to_owned),
-                    endpoint: row.maybe_text(2)?.map(str::to_owned),
-                    credits: -row.int(3)?,
-                    ts_ms: row.int(4)?,
-                    refunded_at_ms: row.maybe_int(5)?,
-                })
-            })
-            .collect()
+        rows.iter().map(LostAnswer::read).collect()
     }
 
     pub(super) fn book(

@@ -5,6 +5,7 @@
 mod admins;
 mod credits;
 mod keys;
+mod monthly_usage;
 mod plans;
 mod records;
 
@@ -19,7 +20,8 @@ use super::{Access, Home, Pepper, StateError, now_ms};
 
 pub use admins::AdminListing;
 pub use credits::LostAnswer;
-pub use keys::{KeyListing, NewKey};
+pub use keys::{Expiry, KeyListing, KeyStatus, NewKey};
+pub use monthly_usage::{KeyUsage, Month, MonthlyUsage};
 pub use records::{ChangeListing, Usage, UsageLine};
 
 /// The back office, inside an open transaction.
@@ -27,12 +29,19 @@ pub struct AdminService<'o, 'tx> {
     tx: &'o mut Tx<'tx>,
     pepper: &'o Pepper,
     actor: &'o str,
+    /// The state, for what is known of its servers by more than its database.
+    home: Option<&'o Home>,
 }
 
 impl<'o, 'tx> AdminService<'o, 'tx> {
     /// `actor` is who the changes are made by, for the audit.
     pub fn new(tx: &'o mut Tx<'tx>, pepper: &'o Pepper, actor: &'o str) -> Self {
-        Self { tx, pepper, actor }
+        Self { tx, pepper, actor, home: None }
+    }
+
+    /// The same beside servers that may run or not.
+    fn of(home: &'o Home, tx: &'o mut Tx<'tx>, actor: &'o str) -> Self {
+        Self { home: Some(home), ..Self::new(tx, home.pepper(), actor) }
     }
 
     /// A name of a key: whose it is.
@@ -108,7 +117,7 @@ impl Home {
         work: impl FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
         let mut db = self.connect(Access::Read)?;
-        db.transaction(|tx| work(&mut AdminService::new(tx, self.pepper(), "")))
+        db.transaction(|tx| work(&mut AdminService::of(self, tx, "")))
     }
 
     /// Opens the back office for one change. A server may be running on the same state.
@@ -121,7 +130,7 @@ impl Home {
         work: impl FnOnce(&mut AdminService<'_, '_>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
         let mut db = self.connect(Access::Write)?;
-        db.transaction(|tx| work(&mut AdminService::new(tx, self.pepper(), actor)))
+        db.transaction(|tx| work(&mut AdminService::of(self, tx, actor)))
     }
 }
 

@@ -70,19 +70,14 @@ impl Usage {
         let row = tx.row("SELECT balance, plan FROM account WHERE id = ?1", &[account.into()])?;
         let row = row.ok_or(StateError::Closed)?;
         let rows = tx.rows(
-            "SELECT account_id, day, endpoint, calls, failed, credits, checksum FROM usage_day
-             WHERE account_id = ?1 AND day >= ?2 AND day <= ?3 ORDER BY endpoint, day",
+            "SELECT account_id, day, endpoint, key_id, calls, failed, credits, checksum FROM usage_day
+             WHERE account_id = ?1 AND day >= ?2 AND day <= ?3 ORDER BY endpoint, day, key_id",
             &[account.into(), first.into(), last.into()],
         )?;
         let mut by_endpoint: Vec<UsageLine> = Vec::new();
         for row in &rows {
-            let (endpoint, calls, failed, credits) = (row.text(2)?, row.int(3)?, row.int(4)?, row.int(5)?);
-            if !checksums::usage_fits(row) {
-                return Err(StateError::CorruptRow {
-                    table: "usage_day",
-                    id: format!("{account} {} {endpoint}", row.int(1)?),
-                });
-            }
+            checksums::check_usage(row)?;
+            let (endpoint, calls, failed, credits) = (row.text(2)?, row.int(4)?, row.int(5)?, row.int(6)?);
             match by_endpoint.last_mut().filter(|line| line.endpoint == endpoint) {
                 Some(line) => {
                     line.calls += calls;
@@ -103,7 +98,7 @@ impl Usage {
 }
 
 /// First and last day of the month of a day, all counted from 1970-01-01.
-fn month(day: i64) -> (i64, i64) {
+pub(super) fn month(day: i64) -> (i64, i64) {
     use chrono::{Datelike, Days, Months, NaiveDate};
     let epoch = NaiveDate::default();
     let date = epoch.checked_add_days(Days::new(day.unsigned_abs())).unwrap_or(epoch);

@@ -190,3 +190,68 @@ fn a_list_since_a_time_reads_no_page_before_it() {
     let steps: Vec<String> = plan.query_map([None::<i64>; 5], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
     assert!(steps.iter().any(|step| step.contains("last_id>? AND last_id<?")), "{steps:?}");
 }
+
+#[test]
+fn month_counts_each_key_by_endpoint_to_the_millisecond() {
+    let place = tempfile::tempdir().unwrap();
+    let home = Home::in_folder(place.path()).unwrap();
+    let make = |name| home.admin("t", |admin| admin.create_key(name, crate::Environment::Live, 5, None)).unwrap();
+    let old = make("ada");
+    let new = home.admin("t", |admin| admin.rotate_key(&old.id, 60, crate::Expiry::Inherited)).unwrap();
+    let other = make("bob");
+    let mut db = home.connect(Access::Write).unwrap();
+    // 2025-03-01T00:00:00Z is 1740787200, and 1743465600 is 2025-04-01.
+    let (first, end) = (1_740_787_200_000, 1_743_465_600_000);
+    let (transactions, chains) = ("/v1/transactions", "/v1/chains");
+    let calls = [
+        ("a", &old.id, 1, transactions, 200, 5, first - 1),
+        ("b", &old.id, 1, transactions, 200, 5, first),
+        ("c", &old.id, 1, transactions, 404, 0, first + DAY_MS),
+        ("d", &new.id, 1, transactions, 200, 5, end - 1),
+        ("e", &new.id, 1, chains, 200, 0, end - 1),
+        ("f", &other.id, 2, transactions, 200, 7, end - 1),
+        ("g", &other.id, 2, transactions, 200, 7, end),
+    ];
+    for (id, key, account, endpoint, status, cost, ts_ms) in calls {
+        let counted =
+            AuditRow { account: Some(account), endpoint: Some(endpoint), cost, ..row(id, key, status, ts_ms) };
+        db.transaction(|tx| write(tx, &Page::of(std::slice::from_ref(&counted)))).unwrap();
+    }
+    db.transaction(checksums::check).unwrap();
+    let month = |text: &str, key: Option<&str>| {
+        let month = text.parse().unwrap();
+        home.consult(|admin| admin.monthly_usage(month, key))
+    };
+    let march = month("2025-03", None).unwrap();
+    let line = |key_id: &str, name: &str, endpoint: &str, calls, failed, credits| crate::KeyUsage {
+        key_id: key_id.to_owned(),
+        name: name.to_owned(),
+        endpoint: endpoint.to_owned(),
+        calls,
+        failed,
+        credits,
+    };
+    let mut expected = vec![
+        line(&old.id, "ada", transactions, 2, 1, 5),
+        line(&new.id, "ada", chains, 1, 0, 0),
+        line(&new.id, "ada", transactions, 1, 0, 5),
+        line(&other.id, "bob", transactions, 1, 0, 7),
+    ];
+    expected.sort_by(|one, two| (&one.name, &one.key_id).cmp(&(&two.name, &two.key_id)));
+    assert_eq!(march.usage, expected);
+    assert_eq!((march.calls, march.failed, march.credits, march.complete), (5, 1, 17, true));
+    assert_eq!((march.period_start, march.period_end), (first / 1000, end / 1000 - 1));
+    assert_eq!(month("2025-03", Some(&old.id)).unwrap().usage, [line(&old.id, "ada", transactions, 2, 1, 5)]);
+    assert_eq!(month("2025-02", None).unwrap().credits, 5);
+    assert_eq!(month("2025-04", None).unwrap().credits, 7);
+    assert_eq!(month("2024-01", None).unwrap().usage, []);
+    assert!(matches!(month("2025-03", Some("nobody")), Err(StateError::UnknownKey(_))));
+    assert!(matches!(month("9999-12", None), Err(StateError::BadMonth { .. })), "it has yet to begin");
+    let today = chrono::DateTime::from_timestamp_millis(crate::now_ms()).unwrap().format("%Y-%m").to_string();
+    assert!(!month(&today, None).unwrap().complete);
+    // What the account used is the sum of its keys.
+    let account = db.transaction(|tx| crate::Usage::read(tx, 1, first)).unwrap();
+    let counts: Vec<_> =
+        account.by_endpoint.iter().map(|line| (line.endpoint.as_str(), line.calls, line.credits)).collect();
+    assert_eq!(counts, [(chains, 1, 0), (transactions, 3, 10)]);
+}

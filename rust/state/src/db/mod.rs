@@ -17,7 +17,7 @@ pub use self::postgres::PostgresAddress;
 pub(super) use self::postgres::is_held_up;
 
 /// Number of the first schema; those below it were never released, and their states are refused.
-const FIRST_SCHEMA: i64 = 9;
+const FIRST_SCHEMA: i64 = 10;
 
 /// A connection to the state's database.
 pub struct Db(Connection);

@@ -102,10 +102,13 @@ impl PostgresAddress {
     }
 
     /// Calls `notified` for every change of the roster, on a connection of its own, until it gives false or the
-    /// connection breaks; now and then without a change, to see whether to continue.
-    pub(crate) fn listen(&self, notified: &dyn Fn() -> bool) -> Result<(), StateError> {
+    /// connection breaks; now and then without a change, to see whether to continue. The connection has the lock of the run
+    /// meanwhile, which the server releases as soon as the process ends, however it ends.
+    pub(crate) fn listen(&self, run_id: &str, notified: &dyn Fn() -> bool) -> Result<(), StateError> {
         const LOOK: Duration = Duration::from_secs(2);
         let mut client = self.connect()?;
+        let locked = client.execute("SELECT pg_advisory_lock(hashtextextended('headwater run ' || $1, 0))", &[&run_id]);
+        locked.map_err(|source| self.failed(source))?;
         client.batch_execute("LISTEN headwater").map_err(|source| self.failed(source))?;
         loop {
             client.notifications().timeout_iter(LOOK).next().map_err(|source| self.failed(source))?;

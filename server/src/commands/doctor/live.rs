@@ -7,7 +7,7 @@ use headwater_ledger::{Ledger, Store};
 use headwater_state::{causes, now_ms};
 use headwater_types::Timestamp;
 
-use super::Findings;
+use super::{Findings, unreadable};
 
 const AREA: &str = "live";
 
@@ -15,6 +15,7 @@ const AREA: &str = "live";
 pub(super) fn examine(store: &Path, findings: &mut Findings) {
     let statuses = match LiveStatus::read_all(store) {
         Ok(statuses) => statuses,
+        Err(error) if unreadable::report(AREA, &error, findings) => return,
         Err(error) => {
             return findings.broken(AREA, causes(&error), "delete the file: the follower of the chain writes it anew");
         }

@@ -2,10 +2,12 @@
 
 mod live;
 mod market;
+mod permissions;
 mod service;
 mod state;
 mod store;
 mod system;
+mod unreadable;
 
 use headwater_cli::output::{Output, table};
 use headwater_cli::{Failure, check_secrets};
@@ -87,7 +89,9 @@ pub(super) fn run(options: &GlobalOptions, arguments: &Arguments, output: Output
             "give --store DIR, set HEADWATER_STORE, or set store.path in the configuration",
         ),
     }
-    match place(&config) {
+    let place = place(&config);
+    permissions::examine(&config, place.as_ref().and_then(|place| place.as_ref().ok()), &mut findings);
+    match place {
         Some(Ok(place)) => match check_secrets(&place, config.secrets_dir.as_deref()) {
             Ok(()) => state::examine(&place, config.secrets_dir.as_deref(), &mut findings),
             Err(failure) => findings.broken("state", failure.message, "name the folder: no command works without it"),

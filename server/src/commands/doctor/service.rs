@@ -6,6 +6,7 @@ use std::path::Path;
 use headwater_cli::output::date;
 use headwater_state::now_ms;
 
+use super::super::outside_access;
 use super::Findings;
 use crate::config::Config;
 use crate::gateway::{RedisAddress, Tls};
@@ -25,20 +26,9 @@ pub(super) fn examine(config: &Config, findings: &mut Findings) {
     }
     if let Some(admin) = config.admin_address() {
         port(admin, "--admin-listen", findings);
-        if !admin.ip().is_loopback() {
-            findings.warn(
-                AREA,
-                format!("the admin listener {admin} is open to other machines"),
-                "let it listen on 127.0.0.1, or see that only yours reach it",
-            );
-        }
     }
-    if !config.gateway.auth_required && !config.listen.ip().is_loopback() {
-        findings.warn(
-            AREA,
-            format!("auth.required is false and {} is open to other machines", config.listen),
-            "set auth.required, or listen on 127.0.0.1",
-        );
+    for (what, remedy) in outside_access::of(config) {
+        findings.warn(AREA, what, remedy);
     }
 }
 

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use headwater_cli::output::grouped;
-use headwater_state::{Home, SECRET_FILES, StateError, StateLocation, causes};
+use headwater_state::{Home, KeyStatus, SECRET_FILES, StateError, StateLocation, causes};
 
-use super::Findings;
+use super::{Findings, unreadable};
 
 const AREA: &str = "state";
 
@@ -29,6 +29,7 @@ pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, finding
                 "`headwater state init` makes it, and `headwater keys create` its first key",
             );
         }
+        Err(error) if unreadable::report(AREA, &error, findings) => return,
         Err(error) => {
             let remedy = "put right what is named, or restore a backup with `headwater state restore`";
             return findings.broken(AREA, causes(&error), remedy);
@@ -38,17 +39,20 @@ pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, finding
         Ok(checked) => {
             findings.good(AREA, format!("it opens, and {} entries of the credit ledger fit", grouped(checked.entries)));
         }
+        Err(error) if unreadable::report(AREA, &error, findings) => return,
         Err(error) => {
             let remedy = "restore a backup with `headwater state restore`: balances are not to be trusted";
             return findings.broken(AREA, causes(&error), remedy);
         }
     }
     let counted = home.consult(|admin| {
-        let good = admin.list_keys()?.iter().filter(|key| key.revoked_at.is_none()).count();
+        let good = admin.list_keys()?.iter().filter(|key| key.status == KeyStatus::Active).count();
         Ok((good, admin.open_losses()?))
     });
     match counted {
-        Ok((0, _)) => findings.warn(AREA, "there is no key", "`headwater keys create --credits 1000` makes one"),
+        Ok((0, _)) => {
+            findings.warn(AREA, "there is no key that is accepted", "`headwater keys create --credits 1000` makes one")
+        }
         Ok((keys, lost)) => {
             findings.good(AREA, format!("{keys} keys are good"));
             if lost > 0 {
@@ -59,6 +63,7 @@ pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, finding
                 );
             }
         }
+        Err(error) if unreadable::report(AREA, &error, findings) => {}
         Err(error) => findings.broken(AREA, causes(&error), "see that the database can be read"),
     }
 }

@@ -12,7 +12,7 @@ use headwater_state::causes;
 use headwater_state::clock::now_secs;
 use headwater_types::Chain;
 
-use super::{Findings, market};
+use super::{Findings, market, unreadable};
 
 const AREA: &str = "store";
 
@@ -20,6 +20,7 @@ const AREA: &str = "store";
 pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let store = match Store::open(path) {
         Ok(store) => store,
+        Err(error) if unreadable::report(AREA, &error, findings) => return,
         Err(error) => {
             let remedy = "name the folder that `headwater ingest` wrote, or make one with `headwater simulate`";
             return findings.broken(AREA, causes(&error), remedy);
@@ -28,6 +29,9 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let (snapshot, stats) = match (store.snapshot(), store.stats()) {
         (Ok(snapshot), Ok(stats)) => (snapshot, stats),
         (Err(error), _) | (_, Err(error)) => {
+            if unreadable::report(AREA, &error, findings) {
+                return;
+            }
             let remedy =
                 "`headwater verify` names the damaged file: restore it from a copy, or ingest into a new store";
             return findings.broken(AREA, causes(&error), remedy);
@@ -68,6 +72,9 @@ fn verify(store: &Store, findings: &mut Findings) {
         }
         Ok(report) => {
             for problem in report.problems {
+                if unreadable::report_file(AREA, &problem.file, findings) {
+                    continue;
+                }
                 findings.broken(
                     AREA,
                     format!("{} at byte {}: {}", problem.file.display(), problem.offset, problem.what),
@@ -75,6 +82,7 @@ fn verify(store: &Store, findings: &mut Findings) {
                 );
             }
         }
+        Err(error) if unreadable::report(AREA, &error, findings) => {}
         Err(error) => findings.broken(AREA, causes(&error), "see that the folder can be read, and try again"),
     }
 }
