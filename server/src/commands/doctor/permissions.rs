@@ -57,13 +57,14 @@ impl User {
 
     /// Returns whether it has these rights to a file by its owner, group and mode.
     fn may(&self, rights: u32, owner: u32, group: u32, mode: u32) -> bool {
-        let shift = match () {
-            () if self.id == 0 => return true,
-            () if self.id == owner => 6,
-            () if self.groups.contains(&group) => 3,
-            () => 0,
+        let theirs = if self.id == owner {
+            mode >> 6
+        } else if self.groups.contains(&group) {
+            mode >> 3
+        } else {
+            mode
         };
-        (mode >> shift) & rights == rights
+        self.id == 0 || theirs & rights == rights
     }
 
     fn may_use(&self, rights: u32, file: &Metadata) -> bool {
