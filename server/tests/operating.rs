@@ -327,7 +327,6 @@ fn log_in_json_is_json_in_every_line() {
         "a library warns",
         "the admin listener 0.0.0.0:0 is open to other machines",
         "webhooks.allow_private_targets is true",
-        "is not encrypted",
         "stopped",
     ] {
         assert!(messages.iter().any(|message| message.contains(expected)), "{expected}: {messages:#?}");

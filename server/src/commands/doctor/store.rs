@@ -7,7 +7,7 @@ use headwater_cli::output::{grouped, size};
 use headwater_engine::{lacking, old_sanctions};
 use headwater_ledger::read::Coverage;
 use headwater_ledger::store::ChainStats;
-use headwater_ledger::{Cancel, Store};
+use headwater_ledger::{Cancel, LedgerError, Store};
 use headwater_state::causes;
 use headwater_state::clock::now_secs;
 use headwater_types::Chain;
@@ -29,7 +29,11 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let (snapshot, stats) = match (store.snapshot(), store.stats()) {
         (Ok(snapshot), Ok(stats)) => (snapshot, stats),
         (Err(error), _) | (_, Err(error)) => {
-            if unreadable::report(AREA, &error, findings) {
+            // A file that cannot be read may look as if it had another length.
+            let file = if let LedgerError::Corrupt { file, .. } = &error { Some(file) } else { None };
+            if unreadable::report(AREA, &error, findings)
+                || file.is_some_and(|file| unreadable::report_file(AREA, file, findings))
+            {
                 return;
             }
             let remedy =
