@@ -7,6 +7,19 @@ headwater=$1
 tools=$(cd "$2" && pwd)
 page=docs/write-a-client.md
 
+# The page installs the versions that are tried here.
+"$tools/bin/python" - "$page" <<'END'
+import json, re, sys
+from pathlib import Path
+
+page = Path(sys.argv[1]).read_text()
+packages = json.loads(Path("scripts/clients/package.json").read_text())
+pins = [f"{name}@{version}" for kind in ("dependencies", "devDependencies") for name, version in packages[kind].items()]
+pins += re.findall(r"^openapi[^;\n]*==[^;\n]*", Path("scripts/requirements-clients.txt").read_text(), re.MULTILINE)
+missing = [pin for pin in pins if pin not in page]
+sys.exit(f"{sys.argv[1]} does not install {', '.join(missing)}" if missing else 0)
+END
+
 place=$(mktemp -d)
 server=
 trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi; rm -rf "$place"' EXIT
@@ -86,18 +99,22 @@ else
     typescript typescript-fetch typescript_fetch.ts
 fi
 
-mkdir "$place/python"
-PATH=$tools/bin:$PATH silently "[Ww]arn|WARN|[Ss]kip|ERROR|[Uu]nable" "^$" "$tools/bin/openapi-python-client" generate \
-    --path "$place/openapi.json" --output-path "$place/python/headwater-client"
-example openapi-python-client "$place/python/example.py"
-cp scripts/clients/python_client.py "$place/python/calls.py"
-(
-    cd "$place/python"
-    export MYPYPATH=headwater-client PYTHONPATH=headwater-client
-    "$tools/bin/mypy" --strict --cache-dir "$tools/mypy" headwater-client/headwater_client example.py calls.py
-    "$tools/bin/python" example.py
-    "$tools/bin/python" calls.py
-)
+if [ ! -x "$tools/bin/openapi-python-client" ]; then
+    echo "left out: the client of openapi-python-client, which needs Python 3.11 or newer"
+else
+    mkdir "$place/python"
+    silently "[Ww]arn|WARN|[Ss]kip|ERROR|[Uu]nable" "^$" \
+        env PATH="$tools/bin:$PATH" "$tools/bin/openapi-python-client" generate --path "$place/openapi.json" --output-path "$place/python/headwater-client"
+    example openapi-python-client "$place/python/example.py"
+    cp scripts/clients/python_client.py "$place/python/calls.py"
+    (
+        cd "$place/python"
+        export MYPYPATH=headwater-client PYTHONPATH=headwater-client
+        "$tools/bin/mypy" --strict --cache-dir "$tools/mypy" headwater-client/headwater_client example.py calls.py
+        "$tools/bin/python" example.py
+        "$tools/bin/python" calls.py
+    )
+fi
 
 # The versions that the page names.
 generator=$(grep -o 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v[0-9.]*' "$page" | head -n 1)
