@@ -124,7 +124,7 @@ fn without_null(of: &mut Value) -> bool {
 fn describe_default(field: &mut Value) {
     let Some(default) = field.as_object_mut().and_then(|field| field.remove("default")) else { return };
     let description = field["description"].as_str().unwrap_or_default();
-    if ["default", "omitted"].iter().any(|word| description.contains(word)) {
+    if ["default", "omitted", "Omitted"].iter().any(|word| description.contains(word)) {
         return;
     }
     let text = match &default {
