@@ -17,6 +17,8 @@ BENCH ?= $(CACHE)/bench
 MODELS ?= $(CACHE)/models
 # Nodes and tools of npm, and a peer.
 NODES ?= $(CACHE)/nodes
+# Generators of clients.
+CLIENTS ?= $(CACHE)/clients
 PRESET ?= s
 # Sizes besides that of the preset at which the engine alone is measured.
 GROWTH ?= s
@@ -24,7 +26,7 @@ SBOM ?= $(CACHE)/headwater.cdx.json
 BIN := $(CARGO_TARGET_DIR)/debug/headwater
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 
-.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks screenshots test-schemathesis test-sail test-spark test-docs test-pictures test-explore test-nodes test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
+.PHONY: help demo serve build environments test test-rust test-python test-notebooks notebooks screenshots test-schemathesis test-sail test-spark test-docs test-pictures test-explore test-nodes test-clients test-same-build test-full cluster-figures check run-check fmt docs methods wheel bench bench-wheel load models deny sbom clean-demo
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -90,11 +92,15 @@ test-nodes: $(TRIAL)/ready ## loads from anvil and bcoin, which come from npm: a
 	cargo build --workspace --bin headwater
 	@sh scripts/timed.sh nodes sh scripts/test-nodes.sh "$(BIN)" "$(TRIAL)" "$(NODES)"
 
+test-clients: $(CLIENTS)/ready ## clients that openapi-typescript, the OpenAPI generator, openapi-python-client and oapi-codegen make, as docs/write-a-client.md says
+	cargo build --workspace --bin headwater
+	@sh scripts/timed.sh clients sh scripts/test-clients.sh "$(BIN)" "$(CLIENTS)"
+
 test-same-build: ## two builds in two folders are equal byte for byte: our crates, everything in release with HEADWATER_FULL=1
 	@sh scripts/test-same-build.sh
 
-test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the pages, the pictures, nodes, the dependencies, two builds
-	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs test-pictures test-explore test-nodes deny test-same-build
+test-full: ## the long runs too (HEADWATER_FULL=1), clusters, the pages, the pictures, nodes, generated clients, the dependencies, two builds
+	HEADWATER_FULL=$${HEADWATER_FULL:-1} $(MAKE) test test-spark test-docs test-pictures test-explore test-nodes test-clients deny test-same-build
 
 check: ## formatting, lints, types
 	@sh scripts/timed.sh check "$(MAKE)" --no-print-directory run-check
@@ -187,6 +193,11 @@ $(SAIL)/ready: scripts/requirements-sail.txt
 $(SPARK)/ready: scripts/requirements-spark.txt
 	$(PYTHON) -m venv "$(SPARK)"
 	$(SPARK)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-spark.txt
+	@touch $@
+
+$(CLIENTS)/ready: scripts/requirements-clients.txt
+	$(PYTHON) -m venv "$(CLIENTS)"
+	$(CLIENTS)/bin/pip install --quiet --disable-pip-version-check --requirement scripts/requirements-clients.txt
 	@touch $@
 
 $(BENCH)/ready: rust/bench/peers/requirements.txt

@@ -302,6 +302,8 @@ def python_type(schema: Schema, components: dict[str, Schema]) -> tuple[str, str
     of = reference(schema)
     if of is not None and not of.startswith("Chain"):
         schema = components[of]
+        if "oneOf" in schema:
+            return python_type(schema["oneOf"][0], components)
         if "enum" not in schema:
             return "Mapping[str, Any]", "mapping"
         values = ", ".join(f'"{value}"' for value in schema["enum"])

@@ -25,6 +25,7 @@ mod egress;
 mod examples;
 mod flips;
 mod fuzz;
+mod generators;
 mod hostile_imports;
 mod http2;
 mod idempotency;

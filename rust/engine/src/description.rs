@@ -35,9 +35,7 @@ pub(crate) fn describe<Request: ToSchema, Report: ToSchema>(either_of: &[[&str; 
             record.remove("additionalProperties");
         }
     }
-    if !either_of.is_empty() {
-        request["allOf"] = either(either_of);
-    }
+    require_either(&mut request, either_of);
     let (report, ours) = record::<Report>(Written::ByUs);
     components.extend(ours);
     components.push(("Chain".to_owned(), chains()));
@@ -103,11 +101,16 @@ fn chains() -> Value {
     json!({"type": "string", "description": description, "enum": Chain::all().map(Chain::name).collect::<Vec<_>>()})
 }
 
-/// The condition that of each pair of fields one is given.
-#[must_use]
-pub fn either(pairs: &[[&str; 2]]) -> Value {
-    let given = |name: &str| json!({"required": [name], "properties": {name: {"type": "string"}}});
-    pairs.iter().map(|names| json!({"anyOf": names.map(given)})).collect()
+/// Requires one field of each pair. Generators of clients pass over `if`, and would make types of the parts of `anyOf`.
+pub fn require_either(schema: &mut Value, pairs: &[[&str; 2]]) {
+    let Some(([one, other], rest)) = pairs.split_first() else { return };
+    schema["if"] = json!({"properties": {*one: {"type": "null"}, *other: {"type": "null"}}});
+    schema["then"] = json!({"not": {}});
+    if !rest.is_empty() {
+        let mut otherwise = json!({});
+        require_either(&mut otherwise, rest);
+        schema["else"] = otherwise;
+    }
 }
 
 /// Completes a record with the fields that are required, or with what is said of other fields.

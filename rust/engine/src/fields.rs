@@ -160,14 +160,18 @@ form! {
     /// A choice that is off unless it is taken.
     OptIn(bool => bool, Copy): json!({"type": "boolean", "default": false});
     /// An amount in whole units: exact, without exponent and trailing zeros.
-    DecimalText(String => str): json!({"type": "string", "pattern": "^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$"});
+    DecimalText(String => str): json!({
+        "type": "string", "format": "decimal", "pattern": "^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$"
+    });
     /// The same with a sign.
-    SignedDecimalText(String => str): json!({"type": "string", "pattern": "^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$"});
+    SignedDecimalText(String => str): json!({
+        "type": "string", "format": "decimal", "pattern": "^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$"
+    });
     /// An amount in the smallest unit.
     RawAmountText(String => str): json!({"type": "string", "pattern": "^[0-9]+$"});
     /// An amount in the unit that a request asked for; null where there is no price.
     OutputAmount(Option<DecimalText> => Option<DecimalText>): json!({
-        "type": ["string", "null"], "pattern": "^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$"
+        "type": ["string", "null"], "format": "decimal", "pattern": "^(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$"
     });
     /// Bytes in hex.
     HexText(String => str): json!({"type": "string", "pattern": "^(0x)?[0-9a-f]*$"});

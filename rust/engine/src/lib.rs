@@ -62,7 +62,7 @@ pub use cost_class::CostClass;
 pub use counterparty_row::{BelowCutoff, CounterpartyAsset, CounterpartyRow};
 pub use coverage::{BlockRange, CoverageKind, HeldBlocks, held_blocks, lacking};
 pub use crossings::{CrossChainTransfer, CrossingMatch, CrossingStatus};
-pub use description::{Description, Written, either, record};
+pub use description::{Description, Written, record, require_either};
 pub use disputes::{ClaimDisputeRequest, DisputeRecord, MAX_LISTED, list_disputes, record_dispute};
 pub use endpoint::{
     Alternative, Calls, ChainScope, ChainsRead, Clock, Endpoint, Example, ListedChains, Query, Reads, ReportRows, Tag,

@@ -1,6 +1,7 @@
 //! Which movements of an account an answer is about: assets, direction, time, amount ranges, and what is hidden by
 //! default.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -39,11 +40,21 @@ pub struct Bound(String);
 
 impl utoipa::PartialSchema for Bound {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        schema(&json!({"type": ["number", "string"], "minimum": 0, "pattern": "^[0-9]+(\\.[0-9]+)?$"}))
+        schema(&json!({
+            "description": "An amount: a number, or decimal text, which is exact.",
+            "oneOf": [
+                {"title": "AmountNumber", "type": "number", "format": "double", "minimum": 0},
+                {"title": "AmountText", "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?$"}
+            ]
+        }))
     }
 }
 
-impl utoipa::ToSchema for Bound {}
+impl utoipa::ToSchema for Bound {
+    fn name() -> Cow<'static, str> {
+        "DecimalAmount".into()
+    }
+}
 
 impl<'de> Deserialize<'de> for Bound {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,14 +1,15 @@
 //! The `OpenAPI` 3.1 description, from the engine's table of endpoints and the types of requests and answers.
 
 use headwater_engine::events::BalanceThreshold;
-use headwater_engine::{Description, Endpoint, Method, Pricing, Tag, Written, either};
+use headwater_engine::{Description, Endpoint, Method, Pricing, Tag, Written, require_either};
 use serde_json::{Map, Value, json};
-use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
+use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, ServerBuilder};
 
 use super::examples::Examples;
+use super::openapi::models::name_models;
 use super::openapi::parameters::parameters;
 use super::openapi::responses::{Circumstances, failures, success};
-use super::openapi::{add_schema, headers, reference};
+use super::openapi::{add_schema, camel_case, headers, reference};
 use super::{stream, system};
 use crate::gateway::{ErrorEnvelope, Meta};
 
@@ -24,7 +25,8 @@ pub(super) fn head() -> OpenApi {
         ))
         .license(Some(license))
         .build();
-    OpenApiBuilder::new().info(info).build()
+    let here = ServerBuilder::new().url("/").description(Some("The server that serves this description")).build();
+    OpenApiBuilder::new().info(info).servers(Some([here])).build()
 }
 
 /// The whole description, as served.
@@ -51,8 +53,8 @@ pub fn document(endpoints: &[Endpoint]) -> Value {
             let described = Endpoint { method, ..*endpoint };
             complete(&mut operation, &described, endpoint.describe(), &mut schemas);
             illustrate(&mut operation, &described, &examples);
-            if method != endpoint.method {
-                operation["operationId"] = json!(format!("{}_by_{name}", operation_id(endpoint)));
+            if method == Method::Get && endpoint.methods().count() > 1 {
+                operation["operationId"] = json!(format!("{}_by_get", operation_id(endpoint)));
             }
             paths.entry(endpoint.path).or_insert_with(|| json!({}))[name] = Value::Object(operation);
         }
@@ -64,7 +66,7 @@ pub fn document(endpoints: &[Endpoint]) -> Value {
     for operation in super::own_operations() {
         operation.complete(&mut document, &mut schemas);
     }
-    schemas["BalanceThreshold"]["allOf"] = either(BalanceThreshold::EITHER);
+    require_either(&mut schemas["BalanceThreshold"], BalanceThreshold::EITHER);
     stream::complete(&mut document["paths"]);
     system::complete(&mut document["paths"]);
     let components = &mut document["components"];
@@ -81,6 +83,7 @@ pub fn document(endpoints: &[Endpoint]) -> Value {
     });
     let tags = Tag::ALL.map(Tag::name).into_iter().chain(["Events", "System"]);
     document["tags"] = tags.map(|name| json!({"name": name})).collect();
+    name_models(&mut document);
     // Forms that are written out at their place are not named.
     let text = document.to_string();
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
@@ -115,10 +118,9 @@ fn complete(
     let headers = of.is_repeatable.then(headers::repeat_key).into_iter().chain([headers::correlation_id()]);
     given.as_array_mut().expect("parameters are a list").extend(headers);
     operation.insert("parameters".to_owned(), given);
-    let name = format!("{noun}Data");
-    schemas.insert(name.clone(), description.report);
+    schemas.insert(format!("{noun}Data"), description.report);
     let mut responses = failures(&of);
-    responses.insert("200".to_owned(), success(endpoint, &name, endpoint.columns().as_deref()));
+    responses.insert("200".to_owned(), success(endpoint, &noun, endpoint.columns().as_deref()));
     responses.sort_keys();
     operation.insert("responses".to_owned(), Value::Object(responses));
     operation.insert("operationId".to_owned(), json!(operation_id(endpoint)));
@@ -167,13 +169,4 @@ fn illustrate(operation: &mut Map<String, Value>, endpoint: &Endpoint, examples:
             response["content"]["application/json"]["example"] = body;
         }
     }
-}
-
-fn camel_case(name: &str) -> String {
-    name.split(['/', '-', '_'])
-        .flat_map(|word| {
-            let mut letters = word.chars();
-            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters)
-        })
-        .collect()
 }

@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::openapi::responses::{Circumstances, add_tables, failures};
-use super::openapi::{add_schema, headers, reference};
+use super::openapi::{add_schema, envelope, headers, reference};
 use crate::events::webhook::manage::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::gateway::Meta;
 
 /// One operation, with what its handler's comment does not say.
 pub(super) struct OwnOperation {
+    id: &'static str,
     verb: &'static str,
     path: &'static str,
     success: u16,
@@ -57,10 +58,16 @@ impl Data {
 
 impl OwnOperation {
     /// An operation with an example of the `data` of its success.
-    pub fn new(verb: &'static str, path: &'static str, success: u16, data: Data, example: Value) -> Self {
+    pub fn new(id: &'static str, route: (&'static str, &'static str), data: Data, example: Value) -> Self {
         let message = "unknown query parameter \"a\"; this call takes no parameters";
         let refusal = (message, json!({"reason": "unknown_field", "field": "a"}));
-        Self { verb, path, success, data, example, body: None, refusal, paged: false, repeatable: false }
+        let (verb, path) = route;
+        Self { id, verb, path, success: 200, data, example, body: None, refusal, paged: false, repeatable: false }
+    }
+
+    /// The same that makes something.
+    pub fn created(self) -> Self {
+        Self { success: 201, ..self }
     }
 
     /// The same with a JSON body.
@@ -98,7 +105,7 @@ impl OwnOperation {
             return;
         };
         (self.data.schema.add)(Written::ByUs, schemas);
-        operation.insert("operationId".to_owned(), json!(self.operation_id()));
+        operation.insert("operationId".to_owned(), json!(self.id));
         operation.insert("x-credit-cost".to_owned(), json!(0));
         let said = operation.get("description").and_then(Value::as_str).unwrap_or_default();
         let description = format!("{said}\n\nCosts nothing, and needs a key.");
@@ -115,11 +122,6 @@ impl OwnOperation {
                 operation.remove("requestBody");
             }
         }
-    }
-
-    fn operation_id(&self) -> String {
-        let words = self.path.trim_start_matches("/v1/").replace(['{', '}'], "").replace(['/', '-'], "_");
-        format!("{words}_by_{}", self.verb)
     }
 
     fn parameters(&self) -> Value {
@@ -149,10 +151,11 @@ impl OwnOperation {
     }
 
     fn responses(&self) -> Value {
-        let data = if self.data.list.is_some() {
-            json!({"type": "array", "items": reference(&self.data.schema.name)})
+        let name = &self.data.schema.name;
+        let schema = if self.data.list.is_some() {
+            envelope(&format!("{name}List"), &json!({"type": "array", "items": reference(name)}))
         } else {
-            reference(&self.data.schema.name)
+            envelope(name, &reference(name))
         };
         let pagination = self.paged.then_some(headwater_engine::Pagination { limit: 20, offset: 0, total: Some(1) });
         let meta = Meta {
@@ -166,11 +169,7 @@ impl OwnOperation {
             "description": "The answer.",
             "headers": headers::keyed(),
             "content": {"application/json": {
-                "schema": {
-                    "type": "object", "required": ["data", "meta"],
-                    "properties": {"data": data, "meta": reference("Meta")}
-                },
-                "example": {"data": self.example, "meta": meta}
+                "schema": schema, "example": {"data": self.example, "meta": meta}
             }}
         });
         if let Some(columns) = self.data.list {

@@ -220,7 +220,7 @@ pub(super) fn operations() -> Vec<OwnOperation> {
     });
     let refusal = "the key holds too many tickets that were not used: they expire after 30 s";
     vec![
-        OwnOperation::new("post", TICKET, 200, Data::one::<TicketView>(), example)
+        OwnOperation::new("create_stream_ticket", ("post", TICKET), Data::one::<TicketView>(), example)
             .refused_for("too_many_items", refusal),
     ]
 }

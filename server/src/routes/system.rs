@@ -90,7 +90,7 @@ pub(super) fn complete(paths: &mut Value) {
     }
     paths["/api-docs/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"] = json!({
         "schema": {
-            "type": "object", "required": ["openapi", "info", "paths"], "properties": {
+            "title": "OpenApiDescription", "type": "object", "required": ["openapi", "info", "paths"], "properties": {
                 "openapi": {"type": "string", "pattern": "^3\\.1\\."}, "info": {"type": "object"}, "paths": {"type": "object"}
             }
         },

@@ -37,5 +37,5 @@ pub(super) fn operations() -> Vec<OwnOperation> {
             {"endpoint": "/v1/transactions", "calls": 4, "failed": 1, "credits": 15}
         ]
     });
-    vec![OwnOperation::new("get", USAGE, 200, Data::one::<Usage>(), example)]
+    vec![OwnOperation::new("usage", ("get", USAGE), Data::one::<Usage>(), example)]
 }

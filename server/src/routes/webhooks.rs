@@ -153,22 +153,34 @@ pub(super) fn operations() -> Vec<OwnOperation> {
     });
     let rotated = json!({"id": id, "secret": secret, "old_secret_signs_until": "2026-11-21T10:00:00Z"});
     vec![
-        OwnOperation::new("post", ALL, 201, Data::one::<CreatedWebhook>(), created)
+        OwnOperation::new("create_webhook", ("post", ALL), Data::one::<CreatedWebhook>(), created)
+            .created()
             .with_body::<CreateWebhookRequest>(
                 json!({"target_url": url, "event_type": "large_transfer", "filters": filters}),
             )
             .repeatable()
             .refused("target_url", "target_url: the host \"10.0.0.1\" of the URL is not on the public internet"),
-        OwnOperation::new("get", ALL, 200, Data::list::<WebhookView>(), json!([view])).paged(),
-        OwnOperation::new("get", ONE, 200, Data::one::<WebhookView>(), view.clone()),
-        OwnOperation::new("delete", ONE, 200, Data::one::<DeletedWebhook>(), json!({"id": id, "deleted": true})),
-        OwnOperation::new("patch", ONE, 200, Data::one::<WebhookView>(), paused)
+        OwnOperation::new("list_webhooks", ("get", ALL), Data::list::<WebhookView>(), json!([view])).paged(),
+        OwnOperation::new("get_webhook", ("get", ONE), Data::one::<WebhookView>(), view.clone()),
+        OwnOperation::new(
+            "delete_webhook",
+            ("delete", ONE),
+            Data::one::<DeletedWebhook>(),
+            json!({"id": id, "deleted": true}),
+        ),
+        OwnOperation::new("update_webhook", ("patch", ONE), Data::one::<WebhookView>(), paused)
             .with_body::<UpdateWebhookRequest>(json!({"status": "paused"}))
             .refused("status", "status: expected active or paused, got \"off\""),
-        OwnOperation::new("post", TEST, 200, Data::one::<SentTest>(), json!({"event_id": event})),
-        OwnOperation::new("post", ROTATE, 200, Data::one::<RotatedSecret>(), rotated),
-        OwnOperation::new("get", DELIVERIES, 200, Data::list::<DeliveryView>(), json!([delivery])).paged(),
-        OwnOperation::new("post", REPLAY, 200, Data::one::<Replayed>(), json!({"replayed": 3}))
+        OwnOperation::new("test_webhook", ("post", TEST), Data::one::<SentTest>(), json!({"event_id": event})),
+        OwnOperation::new("rotate_webhook_secret", ("post", ROTATE), Data::one::<RotatedSecret>(), rotated),
+        OwnOperation::new(
+            "list_webhook_deliveries",
+            ("get", DELIVERIES),
+            Data::list::<DeliveryView>(),
+            json!([delivery]),
+        )
+        .paged(),
+        OwnOperation::new("replay_webhook", ("post", REPLAY), Data::one::<Replayed>(), json!({"replayed": 3}))
             .with_body::<ReplayRequest>(json!({"from": today()}))
             .refused("from", "from: 1600000000 lies more than 7 days back, which deliveries are not kept for"),
     ]

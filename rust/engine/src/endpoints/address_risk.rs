@@ -4,7 +4,7 @@ use headwater_intel::bitcoin::links::LinkBudget;
 use headwater_intel::risk::{Detail, RiskScope, judged_chain};
 use headwater_ledger::labels::Scope;
 use headwater_ledger::{Cancel, Ledger};
-use headwater_types::{Address, TimeWindow};
+use headwater_types::{Address, Chain, TimeWindow};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -44,7 +44,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 form! {
     /// A chain, or `evm`.
-    RiskChain(String => str): json!({"anyOf": [{"$ref": "#/components/schemas/Chain"}, {"type": "string", "enum": ["evm"]}]});
+    ChainOrEvm(String => str): json!({
+        "type": "string", "enum": Chain::all().map(Chain::name).chain(["evm"]).collect::<Vec<_>>()
+    });
 }
 
 /// `POST /v1/address-risk`.
@@ -53,7 +55,7 @@ pub struct AddressRiskRequest {
     /// Chain; `evm` takes the address as one account on every EVM chain and judges its labels alone. Behaviours and
     /// counterparties are judged on `ethereum` and `tron`.
     #[schema(example = "ethereum")]
-    blockchain: RiskChain,
+    blockchain: ChainOrEvm,
     /// The address asked about.
     #[schema(example = "0xe5bb8785e58bcc17f15028ad186197b7b42c3221")]
     address: AddressText,

@@ -11,7 +11,9 @@ use crate::counterparty_row::CounterpartyRow;
 use crate::endpoint::{Calls, ChainScope, Endpoint, Example, Reads, Tag};
 use crate::example::ALICE;
 use crate::fields::form;
-use crate::fields::{AddressText, Attribution, CursorText, MinCount, NextCursor, OptIn, PageLimit, TimeBound};
+use crate::fields::{
+    AddressText, Attribution, ChainText, CursorText, MinCount, NextCursor, OptIn, PageLimit, TimeBound,
+};
 use crate::limits::PAGE_WINDOW;
 use crate::method::Method;
 use crate::query_meta::QueryMeta;
@@ -54,10 +56,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 form! {
-    /// A chain, bitcoin unless named.
-    ChainOrBitcoin(String => str): json!({
-        "type": "string", "enum": Chain::all().map(Chain::name).collect::<Vec<_>>(), "default": "bitcoin"
-    });
     /// Rows left out before the page.
     WindowOffset(i64 => i64, Copy): json!({
         "type": "integer", "format": "int32", "minimum": 0, "maximum": PAGE_WINDOW - 1, "default": 0
@@ -71,7 +69,7 @@ pub struct CounterpartyListRequest {
     #[schema(example = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")]
     address: AddressText,
     /// Chain: `bitcoin` when omitted.
-    blockchain: Option<ChainOrBitcoin>,
+    blockchain: Option<ChainText>,
     /// `all` (default), `in` or `out`: which movements are summed.
     direction: Option<DirectionFilter>,
     /// `total_amount` (default) or another column; ties by address. Where several assets are ranked and no transfer in scope

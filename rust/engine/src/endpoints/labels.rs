@@ -83,6 +83,7 @@ pub enum LabelsReport {
     /// With `address`.
     One(LabelledAddress),
     /// With `addresses`.
+    #[schema(title = "LabelledAddresses")]
     Batch {
         /// In the order of the request.
         results: Vec<LabelledAddress>,

@@ -75,7 +75,7 @@ form! {
     });
     /// Codes of labels.
     StopLabels(Vec<String> => [String]): json!({
-        "type": "array", "maxItems": 50, "items": {"type": "string", "enum": Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>()},
+        "type": "array", "maxItems": 50, "items": {"type": "string", "title": "LabelCode", "enum": Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>()},
         "default": STOP_CODES.map(Code::name)
     });
 }

@@ -180,6 +180,7 @@ pub struct TransactionReport {
 #[serde(untagged)]
 pub enum Gas {
     /// EVM chains.
+    #[schema(title = "EvmGas")]
     Evm {
         /// Gas used.
         #[schema(required = true)]
@@ -192,6 +193,7 @@ pub enum Gas {
         price_raw: Option<RawAmountText>,
     },
     /// TRON.
+    #[schema(title = "TronGas")]
     Tron {
         /// Energy used.
         #[schema(required = true)]

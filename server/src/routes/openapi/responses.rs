@@ -6,7 +6,7 @@ use headwater_table::Format;
 use serde_json::{Map, Value, json};
 
 use super::headers;
-use super::reference;
+use super::{envelope, reference};
 use crate::gateway::{BODY_LIMIT, Status};
 
 /// The circumstances that decide which errors an operation can answer.
@@ -108,14 +108,11 @@ pub(in crate::routes) fn failure(status: Status, description: &str, message: &st
 }
 
 /// The success of a data endpoint, and of one that is a list its tables.
-pub(in crate::routes) fn success(endpoint: &Endpoint, data: &str, columns: Option<&[Column]>) -> Value {
+pub(in crate::routes) fn success(endpoint: &Endpoint, noun: &str, columns: Option<&[Column]>) -> Value {
     let mut success = json!({
         "description": "The answer.",
         "headers": headers::keyed(),
-        "content": {"application/json": {"schema": {
-            "type": "object", "required": ["data", "meta"],
-            "properties": {"data": reference(data), "meta": reference("Meta")}
-        }}}
+        "content": {"application/json": {"schema": envelope(noun, &reference(&format!("{noun}Data")))}}
     });
     if endpoint.cost > 0 {
         headers::add(&mut success["headers"], "Idempotent-Replayed");
@@ -133,7 +130,7 @@ pub(in crate::routes) fn add_tables(success: &mut Value, columns: &[Column]) {
         success["content"][format.media_type()] = if matches!(format, Format::Csv | Format::Ndjson) {
             json!({"schema": {"type": "string", "description": format!("Rows of {}.", names.join(", "))}})
         } else {
-            json!({})
+            json!({"schema": {"type": "string", "format": "binary", "description": format!("Columns {}.", names.join(", "))}})
         };
     }
     for name in headers::OF_TABLES {
