@@ -104,13 +104,15 @@ pub fn failed(py: Python<'_>, error: &NodeError) -> PyErr {
         NodeError::Ingest(error) => return refused(py, error),
         NodeError::Ledger(error) => class_of(error),
         NodeError::Io { .. } | NodeError::Store(_) => "StorageError",
-        NodeError::NoProvider { .. }
+        NodeError::NoAnswer { .. }
+        | NodeError::NoProvider { .. }
         | NodeError::Branches { .. }
         | NodeError::Disagreement { .. }
         | NodeError::Moved { .. }
         | NodeError::DeepReorg { .. }
         | NodeError::FollowedAlready { .. } => "Unavailable",
-        NodeError::Address { .. }
+        NodeError::NoAddress
+        | NodeError::Address { .. }
         | NodeError::Range(_)
         | NodeError::Rate(_)
         | NodeError::Socket(_)
