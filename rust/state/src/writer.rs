@@ -18,6 +18,7 @@ use super::lease::{self, Leases};
 use super::ledger::{BookingResult, Charge, write_charges};
 use super::rows::Rows;
 use super::run::Run;
+use super::sums::{RequestSums, WaitingSums};
 use super::{StateError, retention};
 use crate::recurring::ErrorThrottle;
 
@@ -32,6 +33,8 @@ const MAX_WAIT: Duration = Duration::from_micros(500);
 const POLL: Duration = Duration::from_millis(50);
 /// The same where replicas share the database, and a notification usually comes first.
 const SHARED_POLL: Duration = Duration::from_millis(250);
+/// The interval at which sums of requests are written.
+const SUM: Duration = Duration::from_secs(1);
 /// Rows of the audit that could not be written and are kept; beyond them no more are taken, which holds requests back.
 const UNWRITTEN: usize = 4 * BATCH;
 
@@ -99,6 +102,11 @@ pub(super) struct Writer {
     pub watch: Watch,
     pub queue: mpsc::Receiver<Operation>,
     pub rows: Arc<Rows>,
+    pub sums: Arc<WaitingSums>,
+    /// Sums whose commit failed.
+    pub unwritten_sums: RequestSums,
+    /// When they were written last.
+    pub summed: Instant,
     pub seen_version: i64,
     /// Pages of the audit whose commit failed.
     pub unwritten: Vec<Page>,
@@ -145,6 +153,10 @@ impl Writer {
                 Err(_) => self.write(Vec::new()),
             }
             if polled.elapsed() >= poll {
+                if self.summed.elapsed() >= SUM {
+                    // What failed is logged, and stays for the next time.
+                    let _ = self.write_sums();
+                }
                 self.look_for_changes();
                 self.keep_house();
                 if self.db.is_unknown() && self.health.get() != Health::Latched {
@@ -154,6 +166,7 @@ impl Writer {
             }
         }
         self.write(Vec::new());
+        let _ = self.write_sums();
         while self.unwritten.is_empty() && self.rows.len() > 0 {
             self.write(Vec::new());
         }
@@ -275,9 +288,22 @@ impl Writer {
             let rows = self.rows.take();
             self.write_pages(rows.into_iter().collect())
         });
+        let flushed = flushed.and_then(|()| self.write_sums());
         for done in flushes {
             let _ = done.send(flushed.as_ref().copied().map_err(error_of));
         }
+    }
+
+    /// Writes the sums of requests in a commit of their own, which keeps no charge waiting for those of other replicas.
+    fn write_sums(&mut self) -> Result<(), TransactionFailure> {
+        self.summed = Instant::now();
+        let mut sums = std::mem::take(&mut self.unwritten_sums);
+        sums.append(self.sums.take());
+        let written = self.commit_all((&[], &mut [], &[]), &sums);
+        if written.is_err() {
+            self.unwritten_sums = sums;
+        }
+        written.map(|_| ())
     }
 
     fn write_pages(&mut self, pages: Vec<Page>) -> Result<(), TransactionFailure> {
@@ -349,22 +375,30 @@ impl Writer {
         }
     }
 
-    /// Commits and returns the health of it.
     fn commit(
         &mut self,
         charges: &[Charge],
         jobs: &mut [Box<dyn Job>],
         pages: &[Page],
     ) -> Result<CommitResult, TransactionFailure> {
+        self.commit_all((charges, jobs, pages), &RequestSums::default())
+    }
+
+    /// Commits and returns the health of it.
+    fn commit_all(
+        &mut self,
+        (charges, jobs, pages): (&[Charge], &mut [Box<dyn Job>], &[Page]),
+        sums: &RequestSums,
+    ) -> Result<CommitResult, TransactionFailure> {
         if self.health.get() == Health::Latched {
             return Err(TransactionFailure::Unknown(StateError::Latched));
         }
-        if charges.is_empty() && jobs.is_empty() && pages.is_empty() {
+        if charges.is_empty() && jobs.is_empty() && pages.is_empty() && sums.is_empty() {
             return Ok(CommitResult { charges: Vec::new(), jobs: Vec::new() });
         }
         let begun = Instant::now();
         let (mut made, mut spent) = (None, lease::SettledLoans::default());
-        let committed = self.attempt((charges, jobs, pages), &mut made, &mut spent);
+        let committed = self.attempt((charges, jobs, pages, sums), &mut made, &mut spent);
         self.commits.observe(begun.elapsed().as_secs_f64());
         match committed {
             Ok(()) => {
@@ -395,7 +429,7 @@ impl Writer {
     /// Makes all of a batch in `made` and commits it.
     fn attempt(
         &mut self,
-        (charges, jobs, pages): (&[Charge], &mut [Box<dyn Job>], &[Page]),
+        (charges, jobs, pages, sums): (&[Charge], &mut [Box<dyn Job>], &[Page], &RequestSums),
         made: &mut Option<CommitResult>,
         spent: &mut lease::SettledLoans,
     ) -> Result<(), TransactionFailure> {
@@ -408,6 +442,7 @@ impl Writer {
                 tx.still_open()?;
             }
             audit::write(tx, page.iter().chain(pages))?;
+            sums.write(tx)?;
             // By its beat a shared database is asked for the batch, should the answer to its commit be lost.
             if !charges.is_empty() || tx.is_shared() {
                 run.beat(tx)?;
