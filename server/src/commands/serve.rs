@@ -13,7 +13,7 @@ use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::store::Writer;
 use headwater_ledger::{LedgerError, Store};
-use headwater_state::{BootReport, Home, State, StateLocation};
+use headwater_state::{BootReport, Home, Options, State, StateLocation};
 use headwater_types::Chain;
 use tracing_subscriber::EnvFilter;
 
@@ -24,7 +24,7 @@ use crate::config::{AdminListen, Config, LogFormat};
 use crate::events::webhook::egress::{EgressSettings, authorities};
 use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
-use crate::live::{Followers, NodeList, follow_nodes, log_changes, parse_follow};
+use crate::live::{Followers, NodeList, follow_nodes, log_changes, log_stale, parse_follow};
 use crate::service::{Service, serve_on};
 
 /// Arguments of `serve`.
@@ -83,10 +83,11 @@ pub(super) fn run(
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
     let intelligence = with_provider(intelligence(&config.for_commands())?, provider(&config)?, runtime.handle());
-    let ledgers = Arc::new(open_store(&store, !config.follow.is_empty())?);
+    let ledgers = Arc::new(open_store(&store, !config.follow.is_empty())?.with_fallback());
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
-    let state = State::start(&home, config.options, Box::new(|| std::process::abort()))?;
+    let options = Options { log: config.log_settings(), ..config.options.clone() };
+    let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
     report_losses(&state, config.options.refund_lost);
     let settings = Settings { intelligence, endpoints, ..config.gateway.clone() };
     let service = Service::new(Gateway::new(ledgers, state, settings), events);
@@ -182,6 +183,7 @@ async fn listen(
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = EventTasks::start(service.events(), own);
     let followers_log = gateway.ledgers().folder().map(|store| tokio::spawn(log_changes(store.to_owned())));
+    let stale_log = tokio::spawn(log_stale(Arc::clone(gateway.ledgers())));
     let followers = match gateway.ledgers().folder() {
         Some(store) if !config.follow.is_empty() => {
             Some(Followers::start(store, &config.follow, &follow_nodes(store.to_owned()))?)
@@ -209,6 +211,7 @@ async fn listen(
     if let Some(log) = followers_log {
         log.abort();
     }
+    stale_log.abort();
     served?;
     if let Err(error) = gateway.state().flush().await {
         tracing::warn!(error = headwater_state::causes(&error), "what waits for the state cannot be committed now");

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::ArcSwapOption;
 
 use super::contents::{ChainContents, Contents};
+use super::holds::Hold;
 use super::manifest::{Manifest, OpenParts};
 use super::parts::FileRef;
-use super::holds::Hold;
 use super::{ChainStats, LogicalDigest, StoreFile, StoreStats, VerifyReport, digest, folder, holds, verify};
 use crate::feed::Feed;
 use crate::labels::LabelDiff;
@@ -174,6 +174,14 @@ impl Store {
             Ok(StoreFile { digest: file.digest_text(), name: file.name, bytes: file.length })
         });
         Ok((generation, files.collect::<Result<_>>()?))
+    }
+
+    /// Returns the numbers of the generations whose manifests are in the folder, ascending.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn generations(&self) -> Result<Vec<u64>> {
+        folder::generations(&self.path)
     }
 
     /// Returns what the newest generation holds.

@@ -49,8 +49,7 @@ fn requests_are_summed_by_minute_endpoint_and_status() {
     db.transaction(|tx| waiting.take().write(tx)).unwrap();
     let mut listed = |filter: SumFilter| db.transaction(|tx| list(tx, &filter)).unwrap();
     let all = SumFilter { limit: 10, ..SumFilter::default() };
-    let whole =
-        [sum(later, 60, None, 404, 1), sum(MIDNIGHT, 60, chains, 429, 1), sum(MIDNIGHT, 60, chains, 401, 3)];
+    let whole = [sum(later, 60, None, 404, 1), sum(MIDNIGHT, 60, chains, 429, 1), sum(MIDNIGHT, 60, chains, 401, 3)];
     assert_eq!(listed(all.clone()), whole);
     assert_eq!(listed(SumFilter { status: Some(401), ..all.clone() }), whole[2..]);
     assert_eq!(listed(SumFilter { from_secs: Some(later / 1000), ..all.clone() }), whole[..1]);
