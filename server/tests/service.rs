@@ -15,6 +15,7 @@ use headwater_state::{Environment, Home, KeyText, Plan, Rate};
 use serde_json::{Value, json};
 
 use crate::support::live::Socket;
+use crate::support::postgres::Postgres;
 use crate::support::{
     Process, QUIET, Reply, Server, StopOnDrop, at_once, is_full, made_key, quantile, run, small_store, verdict, within,
 };
@@ -324,13 +325,13 @@ fn anonymous_load_leaves_the_state_small_and_keys_answered() {
     let (before, over) = (database(), AtomicBool::new(false));
     let (strangers, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     let (good, others, mut times) = thread::scope(|scope| {
-        for number in 0..4_u32 {
+        for number in 0..4_usize {
             let (server, over, strangers, refused) = (&server, &over, &strangers, &refused);
             scope.spawn(move || {
                 let mut client = server.client().unwrap();
                 let paths = ["/v1/chains", "/docs", "/nothing", "/v1/rates?symbols=eth", DESCRIPTION];
                 let wrong = KeyText::generate(Environment::Live).unwrap().expose().to_owned();
-                for (turn, path) in (number as usize..).zip(paths.iter().cycle()) {
+                for (turn, path) in (number..).zip(paths.iter().cycle()) {
                     if over.load(Ordering::Relaxed) {
                         break;
                     }
@@ -423,4 +424,34 @@ fn compression_costs_are_measured_beside_plain_answers() {
         );
         assert!(bytes[1] < bytes[0] && bytes[2] < bytes[0]);
     }
+}
+
+/// Replicas add to the same sums in PostgreSQL; each writes a log of its own beside the store.
+#[test]
+fn replicas_count_refused_requests_together() {
+    let (postgres, place) = (Postgres::start(), tempfile::tempdir().unwrap());
+    let (store, secrets) = (small_store(place.path()), place.path().join("secrets"));
+    fs::create_dir(&secrets).unwrap();
+    drop(postgres.home(&secrets));
+    let (url, secrets) = (postgres.url(), secrets.to_str().unwrap().to_owned());
+    let state = ["--state", url.as_str(), "--secrets-dir", secrets.as_str()];
+    let servers = [Process::start(&store, &state), Process::start(&store, &state)];
+    for server in &servers {
+        for _ in 0..3 {
+            assert_eq!(server.client().unwrap().send("GET", "/v1/chains", &[], b"").unwrap().status, 401);
+        }
+    }
+    let counted = || {
+        let command = ["audit", "sums", "--json", "--store", store.to_str().unwrap()];
+        let said = run(&[&command[..], &state].concat());
+        serde_json::from_slice::<Value>(&said.stdout).unwrap()
+    };
+    within(Duration::from_secs(20), "all are summed", || {
+        let sums = counted()["sums"].as_array().unwrap().clone();
+        sums.iter().map(|sum| sum["requests"].as_i64().unwrap()).sum::<i64>() == 6
+    });
+    let folder = store.with_file_name(format!("{}.audit", store.file_name().unwrap().to_str().unwrap()));
+    assert_eq!((&counted()["log"]["folder"], &counted()["log"]["files"]), (&json!(folder), &json!(2)));
+    let lines = |name: &str| fs::read_to_string(folder.join(name)).unwrap().lines().count();
+    assert_eq!((lines("requests.log"), lines("requests-2.log")), (3, 3));
 }

@@ -52,7 +52,7 @@ pub use backup::CheckReport;
 pub use db::{Access, Db, Insert, PostgresAddress, Row, StateLocation, Tx, Value, checksum};
 pub use error::StateError;
 pub use errors::causes;
-pub use health::Health;
+pub use health::{Health, OnLatch};
 pub use home::Home;
 pub use idempotency::{AnswerBody, AnswerRecord, StoredAnswer, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
@@ -62,12 +62,11 @@ pub use recurring::ErrorThrottle;
 pub use request_log::{LogSettings, LogUse, LoggedRequest};
 pub use run::{BootReport, UnsentAnswers};
 pub use sums::{RequestSum, SumFilter};
-pub use writer::OnLatch;
 
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
-use health::HealthFlag;
+use health::{HealthFlag, Watch};
 use home::Presence;
 use jobs::Jobs;
 use lease::Leases;
@@ -77,7 +76,7 @@ use retention::Retention;
 use rows::Rows;
 use run::Run;
 use sums::{RequestSums, WaitingSums};
-use writer::{Job, Lend, Operation, Watch, Writer};
+use writer::{Job, Lend, Operation, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;

@@ -13,7 +13,7 @@ use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::store::Writer;
 use headwater_ledger::{LedgerError, Store};
-use headwater_state::{BootReport, Home, Options, State, StateLocation};
+use headwater_state::{BootReport, Home, LogSettings, Options, State, StateLocation};
 use headwater_types::Chain;
 use tracing_subscriber::EnvFilter;
 
@@ -86,7 +86,7 @@ pub(super) fn run(
     let ledgers = Arc::new(open_store(&store, !config.follow.is_empty())?.with_fallback());
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
-    let options = Options { log: config.log_settings(), ..config.options.clone() };
+    let options = Options { log: log_settings(&config), ..config.options.clone() };
     let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
     report_losses(&state, config.options.refund_lost);
     let settings = Settings { intelligence, endpoints, ..config.gateway.clone() };
@@ -109,6 +109,27 @@ pub(super) fn run(
         tracing::warn!("a request was still under way at the end of the drain");
     }
     served
+}
+
+/// Returns the settings of the audit log. Without a folder of its own a shared state has it beside the store, which may be
+/// read-only on this machine: then there are sums alone.
+fn log_settings(config: &Config) -> LogSettings {
+    let settings = config.log_settings();
+    let is_implied = config.options.log.folder.is_none();
+    match &settings.folder {
+        Some(folder) if is_implied => match std::fs::create_dir_all(folder) {
+            Ok(()) => settings,
+            Err(error) => {
+                tracing::warn!(
+                    %error,
+                    "no audit log is written, since {} cannot be made: set audit.log_dir to a folder that can",
+                    folder.display()
+                );
+                LogSettings { folder: None, ..settings }
+            }
+        },
+        Some(_) | None => settings,
+    }
 }
 
 /// Opens a store, and creates a missing one if nodes are followed into it.

@@ -40,7 +40,7 @@ pub(super) enum KeyValue {
     /// The path of something, and the text for its absence.
     Path(&'static str, &'static str, fn(&mut Config) -> &mut Option<PathBuf>),
     /// A list of texts of one form.
-    Texts(&'static str, fn(&String) -> bool, fn(&mut Config) -> &mut Vec<String>),
+    Texts(&'static str, fn(&str) -> bool, fn(&mut Config) -> &mut Vec<String>),
     /// The nodes of a chain.
     Nodes(Chain),
     /// Any other form.
@@ -83,7 +83,9 @@ impl KeyValue {
             Self::Mebibytes(place) => *place(config) = between::<u64>(value, &(1..=MAX_MIB))? << 20,
             Self::RateOf(place) => *place(config) = text(value)?.parse().ok()?,
             Self::Path(_, _, place) => *place(config) = Some(text(value).filter(|path| !path.is_empty())?.into()),
-            Self::Texts(_, fits, place) => *place(config) = list(value).filter(|texts| texts.iter().all(fits))?,
+            Self::Texts(_, fits, place) => {
+                *place(config) = list(value).filter(|texts| texts.iter().all(|text| fits(text)))?
+            }
             Self::Nodes(chain) => {
                 let addresses = list(value)?;
                 if addresses.is_empty() {
@@ -210,13 +212,13 @@ pub(super) fn listed(values: impl Iterator<Item: Display>, none: &str) -> String
 }
 
 /// Returns whether a text is the name of a host, without a port; an IPv6 address has no brackets.
-pub(super) fn is_host(host: &String) -> bool {
+pub(super) fn is_host(host: &str) -> bool {
     let is_name = || !host.contains(['/', '@', ':', '[', '*']) && host.parse::<hyper::http::uri::Authority>().is_ok();
     host.parse::<std::net::IpAddr>().is_ok() || is_name()
 }
 
 /// Returns whether a text is the origin of a web page: scheme, host and port.
-pub(super) fn is_origin(origin: &String) -> bool {
+pub(super) fn is_origin(origin: &str) -> bool {
     let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
     host.is_some_and(|host| !host.contains(['/', '?', '#', '@'])) && origin.parse::<hyper::Uri>().is_ok()
 }

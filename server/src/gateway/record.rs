@@ -134,7 +134,8 @@ async fn carry(
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
     let endpoint = outcome.endpoint;
     let refused = response.extensions().get::<RefusalDetails>();
-    let is_keyless = outcome.is_keyless();
+    // A stream says later who calls.
+    let is_keyless = outcome.is_keyless() && !outcome.is_opening;
     gateway.metrics().end(&RequestEnd { endpoint, status, took, cost, is_keyless, refused });
     if let Some(telemetry) = gateway.telemetry() {
         let (request_id, method) = (context.request_id.as_str(), context.method());

@@ -19,12 +19,13 @@ use crate::gateway::{AcceptedCodings, Context, Gateway, Outcome, Problem};
 pub(super) async fn page(
     gateway: &Gateway,
     path: &'static str,
-    request: &Request,
-    answer: impl FnOnce(&HeaderMap) -> Result<Response<Body>, Problem>,
+    request: Request,
+    answer: impl FnOnce(&HeaderMap) -> Result<Response<Body>, Problem> + Send,
 ) -> Response<Body> {
-    let (context, mut outcome) = (Context::of(request), Outcome::of(path));
-    let admitted = gateway.admit_page(path, (request.headers(), &context), &mut outcome).await;
-    let answered = admitted.and_then(|()| answer(request.headers()));
+    let (context, mut outcome) = (Context::of(&request), Outcome::of(path));
+    let headers = request.into_parts().0.headers;
+    let admitted = gateway.admit_page(path, (&headers, &context), &mut outcome).await;
+    let answered = admitted.and_then(|()| answer(&headers));
     outcome.attach(answered.unwrap_or_else(|problem| problem.response()))
 }
 

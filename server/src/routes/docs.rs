@@ -97,12 +97,12 @@ impl Description {
     responses((status = 200, description = "The page.", body = String, content_type = "text/html"))
 )]
 pub(super) async fn index(State(gateway): State<Gateway>, request: Request) -> Response<Body> {
-    file_of(&gateway, &request, "index.html").await
+    file_of(&gateway, request, "index.html").await
 }
 
 /// Redirects a browser that was given the host alone.
 pub(super) async fn root(State(gateway): State<Gateway>, request: Request) -> Response<Body> {
-    page(&gateway, "/docs", &request, |_| Ok(Redirect::temporary("/docs").into_response())).await
+    page(&gateway, "/docs", request, |_| Ok(Redirect::temporary("/docs").into_response())).await
 }
 
 /// This description
@@ -117,15 +117,15 @@ pub(super) async fn openapi(
     Extension(description): Extension<Description>,
     request: Request,
 ) -> Response<Body> {
-    page(&gateway, DESCRIPTION, &request, |headers| Ok(description.text().answer(headers, &DESCRIPTION_HEADERS))).await
+    page(&gateway, DESCRIPTION, request, |headers| Ok(description.text().answer(headers, &DESCRIPTION_HEADERS))).await
 }
 
 /// The files of the page.
 pub(super) async fn file(State(gateway): State<Gateway>, Path(name): Path<String>, request: Request) -> Response<Body> {
-    file_of(&gateway, &request, &name).await
+    file_of(&gateway, request, &name).await
 }
 
-async fn file_of(gateway: &Gateway, request: &Request, name: &str) -> Response<Body> {
+async fn file_of(gateway: &Gateway, request: Request, name: &str) -> Response<Body> {
     page(gateway, "/docs", request, |headers| match FILES.get(name) {
         Some(file) => Ok(file.answer(headers, &FILE_HEADERS)),
         None => Err(Problem::new(Status::NotFound, "the documentation has no such file: it begins at /docs")),

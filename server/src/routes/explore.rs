@@ -82,7 +82,7 @@ impl Page {
         })
     }
 
-    async fn answer(&self, name: &str, gateway: &Gateway, request: &Request) -> Response<Body> {
+    async fn answer(&self, name: &str, gateway: &Gateway, request: Request) -> Response<Body> {
         page(gateway, "/explore", request, |headers| match self.files(gateway).get(name) {
             Some(file) => Ok(file.answer(headers, &HEADERS)),
             None => Err(Problem::new(Status::NotFound, "the page has no such file: it begins at /explore")),
@@ -126,7 +126,7 @@ pub(super) async fn index(
     Extension(page): Extension<Page>,
     request: Request,
 ) -> Response<Body> {
-    page.answer("index.html", &gateway, &request).await
+    page.answer("index.html", &gateway, request).await
 }
 
 /// The files of the page.
@@ -136,5 +136,5 @@ pub(super) async fn file(
     Path(name): Path<String>,
     request: Request,
 ) -> Response<Body> {
-    page.answer(&name, &gateway, &request).await
+    page.answer(&name, &gateway, request).await
 }
