@@ -87,7 +87,11 @@ pub(super) fn compress(response: Response<Body>, accepted: AcceptedCodings) -> R
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    parts.headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
+    let varies = HeaderValue::from_static("accept-encoding");
+    // Files from memory say so themselves.
+    if !parts.headers.get_all(header::VARY).iter().any(|known| *known == varies) {
+        parts.headers.append(header::VARY, varies);
+    }
     let Some(coding) = accepted.best() else { return Response::from_parts(parts, body) };
     parts.headers.remove(header::CONTENT_LENGTH);
     // A body that breaks off breaks off compressed too.
