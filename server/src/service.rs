@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use crate::events::{EventSettings, Events};
-use crate::gateway::{Gateway, ListenerConfig, RecordedRoutes, listen};
+use crate::gateway::{Gateway, ListenerConfig, RecordedRoutes, cors_layer, listen};
 use crate::routes;
 
 /// A gateway with its events; cheap to clone.
@@ -35,10 +35,12 @@ impl Service {
     }
 
     fn routes(&self) -> RecordedRoutes {
-        RecordedRoutes::new(
-            self.gateway().clone(),
-            routes::router(self.gateway().settings().endpoints).with_state(self.events.clone()),
-        )
+        let settings = self.gateway().settings();
+        let mut routes = routes::router(settings.endpoints).with_state(self.events.clone());
+        if let Some(cors) = cors_layer(&settings.cors_origins) {
+            routes = routes.layer(cors);
+        }
+        RecordedRoutes::open(self.gateway().clone(), routes)
     }
 }
 

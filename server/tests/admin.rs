@@ -116,6 +116,8 @@ fn what_cannot_be_done_is_refused_as_the_public_api_refuses() {
         (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"name": "a\nb"}"#),
         (400, "invalid_value", "POST", "/admin/v1/keys", r#"{"name": ""}"#),
         (400, "invalid_value", "GET", "/admin/v1/audit?cursor=xyz", ""),
+        (400, "invalid_value", "GET", "/admin/v1/audit/sums?cursor=xyz", ""),
+        (400, "limit_out_of_range", "GET", "/admin/v1/audit/sums?limit=0", ""),
         (400, "invalid_value", "GET", "/admin/v1/audit?cursor=a%00b", ""),
         (400, "invalid_value", "GET", "/admin/v1/changes?cursor=junk", ""),
         (400, "invalid_value", "POST", &format!("/admin/v1/keys/{id}/rotate"), r#"{"grace_hours": 9999}"#),
@@ -258,13 +260,30 @@ fn admin_requests_are_audited_and_cost_nothing() {
     let first = server.ask_admin("GET", "/admin/v1/keys/AAAAAAAA", &admin, "");
     let second = server.ask_admin("GET", "/admin/v1/keys", "wrong", "");
     server.flush();
-    let audit = data(&server.ask_admin("GET", "/admin/v1/audit?status=404", &admin, ""));
-    let row = &audit["requests"][0];
-    assert_eq!(row["request_id"], first.header("x-request-id"));
-    assert_eq!((&row["endpoint"], &row["cost"]), (&json!("/admin/v1/keys/{id}"), &json!(0)));
-    assert_eq!(row["key_id"], format!("admin:{id}"));
-    let audit = data(&server.ask_admin("GET", "/admin/v1/audit?status=401", &admin, ""));
-    assert_eq!(audit["requests"][0]["request_id"], second.header("x-request-id"));
+    let lines = server.logged();
+    let line = |reply: &Reply| lines.iter().find(|line| line["request_id"] == reply.header("x-request-id")).unwrap();
+    assert_eq!((&line(&first)["endpoint"], &line(&first)["status"]), (&json!("/admin/v1/keys/{id}"), &json!(404)));
+    assert_eq!(line(&first)["key_id"], format!("admin:{id}"));
+    assert_eq!((&line(&second)["status"], line(&second).get("key_id")), (&json!(401), None));
+    let sums = data(&server.ask_admin("GET", "/admin/v1/audit/sums?status=404", &admin, ""));
+    let sum = &sums["sums"][0];
+    assert_eq!(
+        (&sum["endpoint"], &sum["requests"], &sum["span_secs"]),
+        (&json!("/admin/v1/keys/{id}"), &json!(1), &json!(60))
+    );
+    assert_eq!(
+        (&sums["next_cursor"], &sums["log"]["files"], &sums["log"]["lost_lines"]),
+        (&Value::Null, &json!(1), &json!(0))
+    );
+    let one = data(&server.ask_admin("GET", "/admin/v1/audit/sums?limit=1", &admin, ""));
+    let path = format!("/admin/v1/audit/sums?limit=1&cursor={}", one["next_cursor"].as_str().unwrap());
+    assert_ne!(data(&server.ask_admin("GET", &path, &admin, ""))["sums"][0], one["sums"][0]);
+    for kept in [&first, &second] {
+        assert_eq!(
+            server.count(&format!("SELECT count(*) FROM audit WHERE request_id = '{}'", kept.header("x-request-id"))),
+            0
+        );
+    }
     let page = data(&server.ask_admin("GET", "/admin/v1/audit?limit=1", &admin, ""));
     let cursor = page["next_cursor"].as_str().unwrap();
     let next = data(&server.ask_admin("GET", &format!("/admin/v1/audit?limit=1&cursor={cursor}"), &admin, ""));

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, QUIET, TRANSACTIONS, run, run_json, small_store};
+use crate::support::{Process, QUIET, TRANSACTIONS, logged, run, run_json, small_store};
 
 fn refused(arguments: &[&str], named: &str) {
     let output = run(arguments);
@@ -112,24 +112,49 @@ fn what_was_requested_is_found_by_key_status_and_time() {
     let mut client = process.client().unwrap();
     let paid = client.post("/v1/transactions", key, QUIET).unwrap();
     assert_eq!(paid.status, 200);
+    assert_eq!(client.send("GET", "/v1/chains", &[("X-API-Key", key)], b"").unwrap().status, 200);
     assert_eq!(client.post("/v1/transactions", key, "{}").unwrap().status, 400);
     assert_eq!(client.post("/v1/transactions", "nobody", QUIET).unwrap().status, 401);
     process.terminate();
     process.wait();
     let requests = |more: &[&str]| with(&[&["audit"], more].concat())["requests"].as_array().unwrap().clone();
     let statuses = |more: &[&str]| requests(more).iter().map(|one| one["status"].clone()).collect::<Vec<_>>();
-    assert_eq!(statuses(&[]), [401, 400, 200]);
-    assert_eq!(statuses(&["--key", id]), [400, 200]);
-    assert_eq!(statuses(&["--status", "200"]), [200]);
+    assert_eq!(statuses(&[]), [200, 200]);
+    assert_eq!(statuses(&["--key", id]), [200, 200]);
+    assert_eq!(statuses(&["--status", "200"]), [200, 200]);
+    assert_eq!(statuses(&["--status", "401"]), Vec::<Value>::new());
     assert_eq!(statuses(&["--since", "2100-01-01"]), Vec::<Value>::new());
     let newest = requests(&["--limit", "1"])[0]["request_id"].as_str().unwrap().to_owned();
-    assert_eq!(statuses(&["--before", &newest]), [400, 200]);
-    let found = &requests(&["--status", "200"])[0];
+    assert_eq!(statuses(&["--before", &newest]), [200]);
+    // What was refused is counted by minute, and the log that lists it is named.
+    let counted = with(&["audit", "sums"]);
+    let mut sums: Vec<_> = counted["sums"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|sum| {
+            (sum["status"].as_i64().unwrap(), sum["endpoint"].as_str().unwrap(), sum["requests"].as_i64().unwrap())
+        })
+        .collect();
+    sums.sort_unstable();
+    assert_eq!(sums, [(400, "/v1/transactions", 1), (401, "/v1/transactions", 1)]);
+    assert_eq!(with(&["audit", "sums", "--status", "401"])["sums"].as_array().unwrap().len(), 1);
+    assert_eq!(with(&["audit", "sums", "--since", "2100-01-01"])["sums"], json!([]));
+    let state = headwater_state::Home::beside(&store);
+    assert_eq!(counted["log"]["folder"], state.join("audit").to_str().unwrap());
+    assert_eq!((&counted["log"]["files"], logged(&state).len()), (&json!(1), 2));
+    let found = &requests(&["--status", "200"])[1];
     assert_eq!((&found["cost"], &found["endpoint"]), (&json!(5), &json!("/v1/transactions")));
     assert_eq!(found["request_id"], paid.header("x-request-id"));
     let usage = with(&["usage", id]);
     assert_eq!(usage["credit_remaining"], 95);
-    assert_eq!(usage["by_endpoint"], json!([{"endpoint": "/v1/transactions", "calls": 2, "failed": 1, "credits": 5}]));
+    assert_eq!(
+        usage["by_endpoint"],
+        json!([
+            {"endpoint": "/v1/chains", "calls": 1, "failed": 0, "credits": 0},
+            {"endpoint": "/v1/transactions", "calls": 2, "failed": 1, "credits": 5}
+        ])
+    );
     refused(&[&at[..], &["audit", "--since", "soon"]].concat(), "2026-01-31");
     refused(&[&at[..], &["audit", "--since", "1700000000000"]].concat(), "milliseconds");
     for status in ["42", "9999"] {

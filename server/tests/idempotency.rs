@@ -49,7 +49,7 @@ fn a_repeated_request_has_the_same_bytes_and_costs_nothing_more() {
     let other = call(&mut client, &key, "job 7", &QUIET.replace("aa\"", "ab\""));
     assert_eq!((other.status, other.error()), (409, ("conflict".into(), "idempotency_mismatch".into())));
     assert_eq!(server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'"), 2);
-    assert_eq!(server.count("SELECT count(*) FROM audit WHERE endpoint = '/v1/transactions'"), 8);
+    assert_eq!(server.count("SELECT count(*) FROM audit WHERE endpoint = '/v1/transactions'"), 7);
 }
 
 #[test]

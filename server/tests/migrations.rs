@@ -38,7 +38,7 @@ fn migration_by_several_replicas_takes_each_step_once() {
     assert!(replicas.iter_mut().all(|replica| replica.wait().unwrap().success()));
     let mut client = Client::connect(&server.url(), NoTls).unwrap();
     let row = client.query_one("SELECT count(*), count(DISTINCT version) FROM schema_version", &[]).unwrap();
-    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (1, 1));
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (2, 2));
     let home = server.home(secrets.path());
     home.admin("test", |admin| admin.create_key("new", Environment::Live, 7, None)).unwrap();
     assert_eq!(home.check().unwrap().entries, 1);

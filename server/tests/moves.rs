@@ -23,11 +23,12 @@ fn heads(home: &Home) -> Vec<(i64, i64, i64, Vec<u8>)> {
 
 /// Returns the number of rows each table has; what belongs to running processes is not asked for.
 fn rows(home: &Home) -> Vec<i64> {
-    const TABLES: [&str; 12] = [
+    const TABLES: [&str; 13] = [
         "SELECT count(*) FROM api_key",
         "SELECT count(*) FROM credit_ledger",
         "SELECT count(*) FROM audit",
         "SELECT count(*) FROM usage_day",
+        "SELECT count(*) FROM request_sum",
         "SELECT count(*) FROM idempotency",
         "SELECT count(*) FROM admin_audit",
         "SELECT count(*) FROM webhook_endpoint",

@@ -52,6 +52,7 @@ mod risk_batch;
 mod risk_command;
 mod score_command;
 mod secrecy;
+mod service;
 mod shared;
 mod shell;
 mod slow_clients;

@@ -34,8 +34,7 @@ struct Attack {
 
 /// Ways that need nothing but a listener.
 fn attacks() -> Vec<Attack> {
-    let post =
-        "POST /v1/transactions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{";
+    let post = "POST /v1/transactions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{";
     // A window of nothing: the answer is there and cannot be sent.
     let shut = [PREFACE, &settings(&[(4, 0)]), &get(1, "/openapi.json")].concat();
     // HEADERS without END_HEADERS: what must follow never comes.
@@ -45,7 +44,7 @@ fn attacks() -> Vec<Attack> {
         attack("no bytes", Vec::new(), b""),
         attack("slow head", b"GET / HTTP/1.1\r\nX: ".to_vec(), b"a"),
         attack("slow body", post.into(), b" "),
-        attack("idle", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), b""),
+        attack("idle", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), b""),
         attack("HTTP/2 with nothing to say", [PREFACE, &settings(&[])].concat(), b""),
         attack("HTTP/2 with a shut window", shut, b""),
         attack("HTTP/2 with half a head", half, b""),
@@ -54,7 +53,7 @@ fn attacks() -> Vec<Attack> {
 
 /// Asks for much and takes little of it.
 fn slow_read() -> Attack {
-    let first = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20).into_bytes();
+    let first = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(20).into_bytes();
     // What was sent before the end may lie in the system's buffers; whether the end is there, a write shows.
     Attack { name: "slow read", first, again: b"\r\n", reads_slowly: true }
 }
@@ -279,7 +278,8 @@ fn large_answer_counts_as_a_call_until_it_is_sent() {
     let (_, key) = server.key(0);
     let own = [("X-API-Key", key.as_str())];
     let ask = || server.send("GET", "/v1/addresses/autocomplete?q=0xabc00", &own, "");
-    let request = format!("GET /v1/registry HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\nConnection: close\r\n\r\n");
+    let request =
+        format!("GET /v1/registry HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nConnection: close\r\n\r\n");
     let slow = (0..CALLS).map(|_| {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();

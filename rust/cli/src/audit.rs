@@ -1,13 +1,13 @@
 //! `headwater audit`.
 
 use clap::Subcommand;
-use headwater_state::{AuditFilter, AuditListing, ChangeListing};
+use headwater_state::{AuditFilter, AuditListing, ChangeListing, LogUse, RequestSum, SumFilter};
 use headwater_types::TimeWindow;
 use headwater_types::text::shortened;
 use serde_json::json;
 
 use super::error::Failure;
-use super::output::{Output, date, table};
+use super::output::{Output, date, grouped, size, table};
 use super::{Settings, cursor};
 
 /// Arguments of `audit`.
@@ -36,6 +36,15 @@ pub struct Arguments {
 enum Command {
     /// List changes of the back office, newest first, with the values before and after.
     Changes,
+    /// Count requests that were refused or came without a key, by minute, endpoint and status, newest first.
+    Sums {
+        /// Only requests that ended with this status.
+        #[arg(long, value_parser = clap::value_parser!(u16).range(100..=599))]
+        status: Option<u16>,
+        /// Only requests since then: Unix seconds, or 2026-01-31, or 2026-01-31T12:00:00Z.
+        #[arg(long, value_name = "TIME", value_parser = time)]
+        since: Option<i64>,
+    },
 }
 
 /// Reads a time as Unix seconds.
@@ -54,20 +63,64 @@ fn time(text: &str) -> Result<i64, String> {
 /// Shows requests, or changes of the back office.
 pub(super) fn run(settings: &Settings, arguments: Arguments, output: Output) -> Result<(), Failure> {
     let Arguments { command, key, status, since, before, limit } = arguments;
-    if let Some(Command::Changes) = command {
-        if key.is_some() || status.is_some() || since.is_some() || before.is_some() {
-            return Err(Failure::usage(
-                "--key, --status, --since and --before choose requests: leave them out of changes",
-            ));
+    if command.is_some() && (key.is_some() || status.is_some() || since.is_some() || before.is_some()) {
+        return Err(Failure::usage(
+            "--key, --status, --since and --before choose requests: leave them out, or write --status and --since behind \
+             sums",
+        ));
+    }
+    let log = settings.log.usage(&settings.place()?);
+    match command {
+        None => {}
+        Some(Command::Changes) => {
+            let changes = settings.existing()?.consult(|admin| admin.changes(None, limit))?;
+            return output.report(&json!({"changes": changes}), || change_lines(&changes));
         }
-        let home = settings.existing()?;
-        let changes = home.consult(|admin| admin.changes(None, limit))?;
-        return output.report(&json!({"changes": changes}), || change_lines(&changes));
+        Some(Command::Sums { status, since }) => {
+            let filter = SumFilter { status, from_secs: since, after: None, limit };
+            let sums = settings.existing()?.consult(|admin| admin.request_sums(&filter))?;
+            return output.report(&json!({"sums": sums, "log": log}), || sum_lines(&sums, log.as_ref()));
+        }
     }
     let from_ms = since.map(|secs| secs.saturating_mul(1000));
     let filter = AuditFilter { key_id: key, status, from_ms, before, limit };
     let requests = settings.existing()?.consult(|admin| admin.audit(&filter))?;
-    output.report(&json!({"requests": requests}), || request_lines(&requests))
+    output.report(&json!({"requests": requests, "log": log}), || {
+        let mut lines = request_lines(&requests);
+        lines.push(log_line(log.as_ref()));
+        lines
+    })
+}
+
+/// Says where the requests are that the database does not list.
+fn log_line(log: Option<&LogUse>) -> String {
+    match log {
+        Some(LogUse { folder, files, bytes, .. }) => format!(
+            "refused and keyless requests: `headwater audit sums` counts them, {} lists them ({} files, {})",
+            folder.display(),
+            grouped(*files),
+            size(*bytes)
+        ),
+        None => "refused and keyless requests: `headwater audit sums` counts them; name the store or audit.log_dir to \
+                 find the log that lists them"
+            .to_owned(),
+    }
+}
+
+fn sum_lines(sums: &[RequestSum], log: Option<&LogUse>) -> Vec<String> {
+    let mut rows = vec![["from", "seconds", "endpoint", "status", "requests"].map(str::to_owned).to_vec()];
+    rows.extend(sums.iter().map(|sum| {
+        vec![
+            date(sum.start),
+            sum.span_secs.to_string(),
+            sum.endpoint.clone().unwrap_or_else(|| "(no route)".to_owned()),
+            sum.status.to_string(),
+            sum.requests.to_string(),
+        ]
+    }));
+    let mut lines = if sums.is_empty() { vec!["no request fits".to_owned()] } else { table(&rows) };
+    lines.push(log_line(log));
+    lines
 }
 
 /// Shortens parameters to one line of a table.

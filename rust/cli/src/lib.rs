@@ -67,7 +67,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use headwater_engine::Endpoint;
-use headwater_state::{AdminService, Home, Plan, StateLocation};
+use headwater_state::{AdminService, Home, LogSettings, Plan, StateLocation};
 use headwater_types::Chain;
 
 pub use error::{Failure, Refusal};
@@ -94,6 +94,8 @@ pub struct Settings {
     pub classifiers: Vec<PathBuf>,
     /// The plan of keys without one of their own.
     pub default_plan: Plan,
+    /// The files of the audit log.
+    pub log: LogSettings,
     /// The configuration file that was read.
     pub config_file: Option<PathBuf>,
 }

@@ -12,6 +12,7 @@ use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{LedgerError, Result};
+use crate::store::permissions;
 
 /// The folder of the files.
 const LIVE: &str = "live";
@@ -126,8 +127,8 @@ impl LiveStatus {
         let failed = |source| io_error("cannot write", &path, source);
         let bytes = serde_json::to_vec(self).expect("plain records have a JSON form");
         let temporary = path.with_extension(format!("json-{}", std::process::id()));
-        fs::create_dir_all(store.join(LIVE)).map_err(failed)?;
-        let mut file = File::create(&temporary).map_err(failed)?;
+        permissions::create_folder(&store.join(LIVE)).map_err(failed)?;
+        let mut file = permissions::create(&temporary).map_err(failed)?;
         file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;
         fs::rename(&temporary, &path).map_err(failed)
     }
@@ -152,8 +153,9 @@ impl LiveStatus {
     pub fn lock(store: &Path, chain: Chain) -> Result<Option<File>> {
         let path = store.join(LIVE).join(format!("{}.lock", chain.name()));
         let failed = |source| io_error("cannot lock", &path, source);
-        fs::create_dir_all(store.join(LIVE)).map_err(failed)?;
+        permissions::create_folder(&store.join(LIVE)).map_err(failed)?;
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        permissions::inherit(&lock, &path);
         match lock.try_lock() {
             Ok(()) => Ok(Some(lock)),
             Err(TryLockError::WouldBlock) => Ok(None),

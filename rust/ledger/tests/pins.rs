@@ -427,3 +427,62 @@ fn hold_names_its_reader_and_keeps_other_commands_working() {
     assert!(store.verify(&|_, _| {}, &Cancel::new()).unwrap().is_sound());
     drop((pinned, writer));
 }
+
+/// A server keeps the generation that it served before where a newer one cannot be read, and takes the newer one as soon
+/// as it can; one that has served none fails, and so does a store without a fallback.
+#[test]
+fn unreadable_generation_leaves_the_one_before_in_service() {
+    let place = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open_or_create(place.path()).unwrap();
+    let first = commit(&mut writer, 1);
+    let (server, reader) = (Store::open(place.path()).unwrap().with_fallback(), Store::open(place.path()).unwrap());
+    for store in [&server, &reader] {
+        assert_eq!((store.current().unwrap().generation(), store.stale()), (first, None));
+    }
+    let second = commit(&mut writer, 2);
+    let manifest = place.path().join(format!("manifest-{second:010}.json"));
+    let whole = fs::read(&manifest).unwrap();
+    fs::write(&manifest, "{").unwrap();
+    assert_eq!((server.current().unwrap().generation(), transactions(&*server.current().unwrap())), (first, 1));
+    let stale = server.stale().unwrap();
+    assert_eq!((stale.served, stale.unreadable), (first, second));
+    assert!(stale.error.contains("manifest-"), "{}", stale.error);
+    assert!(reader.current().is_err() && reader.stale().is_none());
+    assert!(Store::open(place.path()).unwrap().with_fallback().current().is_err(), "it has served nothing yet");
+    // The files of what is served are held as long as it is.
+    assert_eq!(names(&place.path().join("holds")).len(), 1);
+    // A newer generation that can be read is taken at once, an unreadable one that was put right within seconds.
+    fs::write(&manifest, whole).unwrap();
+    let started = std::time::Instant::now();
+    while server.stale().is_some() {
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", server.stale());
+        std::thread::sleep(Duration::from_millis(100));
+        server.current().unwrap();
+    }
+    assert_eq!((server.current().unwrap().generation(), transactions(&*server.current().unwrap())), (second, 2));
+    assert_eq!(names(&place.path().join("holds")).len(), 0);
+}
+
+/// Another account reads what is committed, under whichever `umask`.
+#[test]
+fn files_of_a_commit_have_the_permissions_of_their_folders() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::tempdir().unwrap();
+    let store = place.path().join("store");
+    fs::create_dir(&store).unwrap();
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o2770)).unwrap();
+    commit(&mut Writer::open_or_create(&store).unwrap(), 1);
+    let mut checked = 0;
+    let mut folders = vec![store];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap()) {
+            let expected = if entry.file_type().unwrap().is_dir() { 0o2770 } else { 0o660 };
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o7777, expected, "{:?}", entry.path());
+            if expected == 0o2770 {
+                folders.push(entry.path());
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 5, "{checked}");
+}

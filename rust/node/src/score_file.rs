@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
+use headwater_ledger::store::permissions;
 use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +80,6 @@ pub(crate) fn add(store: &Path, chain: Chain, providers: &Providers, now: Timest
     let (file, temporary) = (store.join(NAME), store.join(format!("{NAME}.{}", std::process::id())));
     let failed = |source| NodeError::Io { file: file.display().to_string(), source };
     let text = serde_json::to_vec(&all).map_err(|error| failed(io::Error::other(error)))?;
-    fs::write(&temporary, text).map_err(failed)?;
+    permissions::create(&temporary).and_then(|mut file| file.write_all(&text)).map_err(failed)?;
     fs::rename(&temporary, &file).map_err(failed)
 }

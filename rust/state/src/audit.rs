@@ -51,6 +51,13 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
+    /// Returns whether the database lists the request: a success of a key, or one that was paid. Others are lines of the
+    /// audit log, and are counted in the database.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.cost > 0 || self.key_id.is_some() && self.is_success()
+    }
+
     /// Returns whether what was asked for was given: an answer, or a stream.
     fn is_success(&self) -> bool {
         matches!(self.status, 101 | 200..=299)
@@ -60,15 +67,21 @@ impl AuditRow {
 /// Milliseconds of a day.
 pub(super) const DAY_MS: i64 = 86_400_000;
 
+/// Calls of an account.
 #[derive(Debug, Default)]
-struct Count {
+pub(super) struct Count {
     calls: i64,
     failed: i64,
     credits: i64,
 }
 
 impl Count {
-    fn add(&mut self, other: &Self) {
+    /// That of one request.
+    pub fn of(row: &AuditRow) -> Self {
+        Self { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost }
+    }
+
+    pub fn add(&mut self, other: &Self) {
         let Self { calls, failed, credits } = other;
         self.calls += calls;
         self.failed += failed;
@@ -77,7 +90,7 @@ impl Count {
 }
 
 /// Account, day, endpoint and key.
-type UsageKey = (i64, i64, &'static str, KeyId);
+pub(super) type UsageKey = (i64, i64, &'static str, KeyId);
 
 /// Requests that are written together.
 #[derive(Debug)]
@@ -161,9 +174,9 @@ impl Page {
                 parameters,
             ));
             if let (Some(account), Some(endpoint)) = (row.account, row.endpoint) {
-                let count = Count { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost };
                 let day = row.ts_ms.div_euclid(DAY_MS);
-                counts.entry((account, day, endpoint, row.key_id.unwrap_or_default())).or_default().add(&count);
+                let key = row.key_id.unwrap_or_default();
+                counts.entry((account, day, endpoint, key)).or_default().add(&Count::of(row));
             }
         }
         let body = serde_json::to_string(&lines).expect("text and numbers have a JSON form");
@@ -232,8 +245,14 @@ pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Pag
             }
         }
     }
+    write_usage(tx, &counts)
+}
+
+/// Adds calls to the usage of the accounts.
+pub(super) fn write_usage(tx: &mut Tx<'_>, counts: &BTreeMap<UsageKey, Count>) -> Result<(), StateError> {
     for ((account, day, endpoint, key), Count { calls, failed, credits }) in counts {
-        let day: [Value<'_>; 4] = [account.into(), day.into(), endpoint.into(), key.as_str().into()];
+        let (calls, failed, credits) = (*calls, *failed, *credits);
+        let day: [Value<'_>; 4] = [(*account).into(), (*day).into(), (*endpoint).into(), key.as_str().into()];
         let checksum = checksums::of_usage(&day, calls, failed, credits);
         let grown = checksum - checksums::of_usage(&day, 0, 0, 0);
         tx.execute(
@@ -258,7 +277,7 @@ pub(super) fn write<'a>(tx: &mut Tx<'_>, pages: impl IntoIterator<Item = &'a Pag
     Ok(())
 }
 
-fn hex(bytes: &[u8; 32]) -> String {
+pub(super) fn hex(bytes: &[u8; 32]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
     digits.map(char::from).collect()

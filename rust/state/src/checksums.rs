@@ -93,6 +93,19 @@ pub(super) fn of_usage(day: &[Value<'_>; 4], calls: i64, failed: i64, credits: i
     checksum(day) + OF_CALLS * calls + OF_FAILED * failed + OF_CREDITS * credits
 }
 
+/// The checksum of a sum of requests, whose key is its first four columns. It grows as that of a day's usage does.
+pub(super) fn of_requests(key: &[Value<'_>; 4], requests: i64) -> i64 {
+    checksum(key) + OF_CALLS * requests
+}
+
+/// Returns whether a sum of requests fits its checksum.
+pub(super) fn requests_fit(row: &Row) -> bool {
+    let values = row.values();
+    let [span, minute, endpoint, status, Value::Int(requests), Value::Int(found)] = values[..] else { return false };
+    let grown = requests.checked_mul(OF_CALLS);
+    grown.and_then(|grown| checksum(&[span, minute, endpoint, status]).checked_add(grown)) == Some(found)
+}
+
 /// Writes the checksum of a row anew after a change; nothing where it is not there any more.
 ///
 /// # Errors
@@ -184,6 +197,8 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<(), StateError> {
     CHANGING.iter().try_for_each(|of| check_table(tx, (of.table, of.rows), fits, 1))?;
     let usage = "SELECT account_id, day, endpoint, key_id, calls, failed, credits, checksum FROM usage_day";
     check_table(tx, ("usage_day", usage), usage_fits, 4)?;
+    let sums = "SELECT span, minute, endpoint, status, requests, checksum FROM request_sum";
+    check_table(tx, ("request_sum", sums), requests_fit, 4)?;
     // Their values are compared with the secrets whenever a state is opened.
     let strange = "SELECT name FROM setting WHERE name NOT IN ('pepper', 'master') ORDER BY name";
     match tx.row(strange, &[])? {

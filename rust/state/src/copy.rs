@@ -49,6 +49,7 @@ const TABLES: &[Table] = &[
     table!("audit_page", "last_id, first_id, last_ms, requests, body, checksum"),
     table!("row_mac", "of_table, row_id, mac"),
     table!("usage_day", "account_id, day, endpoint, key_id, calls, failed, credits, checksum"),
+    table!("request_sum", "span, minute, endpoint, status, requests, checksum"),
     table!(
         "idempotency",
         "account_id, key, request_hash, request_id, status, body, sealed, generation, created_at_ms, checksum"

@@ -1,5 +1,6 @@
 //! The health of the writer, as other threads read it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The health of the writer.
@@ -27,6 +28,30 @@ impl HealthFlag {
             0 => Health::Good,
             1 => Health::Failing,
             _ => Health::Latched,
+        }
+    }
+}
+
+/// Called when a commit ends in an unknown state, or nothing is committed any more. A server ends its process there.
+pub type OnLatch = Box<dyn Fn() + Send + Sync>;
+
+/// Latches where the thread that has it panics: who waits for it would wait in vain, and the server say that it is ready.
+pub(super) struct Watch {
+    pub health: Arc<HealthFlag>,
+    pub on_latch: Arc<OnLatch>,
+}
+
+impl Watch {
+    pub fn latch(&self) {
+        self.health.set(Health::Latched);
+        (self.on_latch)();
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.latch();
         }
     }
 }

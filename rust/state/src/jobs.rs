@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 
 use super::StateError;
 use super::db::{Db, TransactionFailure};
-use super::writer::{Job, Watch};
+use super::health::Watch;
+use super::writer::Job;
 
 /// The thread that makes them, one after the other.
 pub(super) struct Jobs {

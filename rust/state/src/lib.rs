@@ -27,16 +27,18 @@ mod lease;
 mod ledger;
 mod plan;
 mod recurring;
+mod request_log;
 mod retention;
 mod row_macs;
 mod rows;
 mod run;
 pub mod secrets;
+mod sums;
 mod writer;
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::runtime::Handle;
@@ -55,28 +57,31 @@ pub use backup::CheckReport;
 pub use db::{Access, Db, Insert, PostgresAddress, Row, StateLocation, Tx, Value, checksum};
 pub use error::StateError;
 pub use errors::causes;
-pub use health::Health;
+pub use health::{Health, OnLatch};
 pub use home::Home;
 pub use idempotency::{AnswerBody, AnswerRecord, StoredAnswer, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
 pub use ledger::check_ledger;
 pub use plan::{DEFAULT_PLAN, NoRate, Plan, Rate, is_endpoint};
 pub use recurring::ErrorThrottle;
+pub use request_log::{LogSettings, LogUse, LoggedRequest};
 pub use run::{BootReport, UnsentAnswers};
-pub use writer::OnLatch;
+pub use sums::{RequestSum, SumFilter};
 
 /// The files that a state cannot be used without.
 pub const SECRET_FILES: [&str; 2] = [secrets::PEPPER, secrets::MASTER];
 
-use health::HealthFlag;
+use health::{HealthFlag, Watch};
 use home::Presence;
 use jobs::Jobs;
 use lease::Leases;
 use ledger::Charge;
+use request_log::RequestLog;
 use retention::Retention;
 use rows::Rows;
 use run::Run;
-use writer::{Job, Lend, Operation, Watch, Writer};
+use sums::{RequestSums, WaitingSums};
+use writer::{Job, Lend, Operation, Writer};
 
 /// Operations that may wait for the writer, and rows of the audit; beyond them requests wait.
 const QUEUE: usize = 16_384;
@@ -86,12 +91,14 @@ const CROWDED: Duration = Duration::from_millis(5);
 const READERS: usize = 8;
 
 /// The options of a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
     /// Days that rows of the audit are kept; for ever when not given.
     pub audit_days: Option<u32>,
     /// True if charges whose answers a killed run may have lost are refunded at the start.
     pub refund_lost: bool,
+    /// The files of the audit log.
+    pub log: LogSettings,
 }
 
 /// The running state of a gateway.
@@ -101,6 +108,9 @@ pub struct State {
     health: Arc<HealthFlag>,
     queue: mpsc::Sender<Operation>,
     rows: Arc<Rows>,
+    sums: Arc<WaitingSums>,
+    /// The audit log, where it has a folder.
+    log: Option<RequestLog>,
     /// The queue of work that has nothing to do with credits, where replicas share the database.
     jobs: Option<mpsc::Sender<Box<dyn Job>>>,
     unsent: Arc<UnsentAnswers>,
@@ -139,6 +149,8 @@ impl State {
         let seen_version = db.data_version()?.unwrap_or(0);
         db.transaction(|tx| accounts.load(tx))?;
         let (health, rows) = (Arc::new(HealthFlag::default()), Arc::new(Rows::default()));
+        let sums = Arc::<WaitingSums>::default();
+        let (log, log_thread) = RequestLog::start(home, &options.log)?.unzip();
         let (queue, waiting) = mpsc::channel(QUEUE);
         if let StateLocation::Postgres(address) = home.place() {
             listen(address.clone(), id.clone(), queue.downgrade());
@@ -154,6 +166,9 @@ impl State {
             watch: watch(),
             queue: waiting,
             rows: Arc::clone(&rows),
+            sums: Arc::clone(&sums),
+            unwritten_sums: RequestSums::default(),
+            summed: Instant::now(),
             seen_version,
             unwritten: Vec::new(),
             leases: Leases::new(&id),
@@ -163,6 +178,7 @@ impl State {
             errors: writer::Errors::default(),
         };
         let mut threads = vec![spawn("state-writer", move || writer.run())?];
+        threads.extend(log_thread);
         let mut jobs = None;
         if let StateLocation::Postgres(_) = home.place() {
             let (sender, queue) = mpsc::channel(QUEUE);
@@ -177,6 +193,8 @@ impl State {
             health,
             queue,
             rows,
+            sums,
+            log,
             jobs,
             unsent,
             readers,
@@ -217,7 +235,7 @@ impl State {
         &self.commits
     }
 
-    /// Returns the number of operations and rows of the audit wait for the writer.
+    /// Returns the number of operations and rows of the audit that wait for the writer.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity() + self.rows.len()
@@ -288,6 +306,35 @@ impl State {
     #[must_use]
     pub fn unsent(&self) -> Arc<UnsentAnswers> {
         Arc::clone(&self.unsent)
+    }
+
+    /// Records a request that the database does not list ([`AuditRow::is_listed`]): as a line of the audit log, for which
+    /// it waits 100 ms at most, and in the sums, for which it never waits.
+    pub async fn log(&self, request: LoggedRequest) {
+        self.sums.add(&request.row);
+        if let Some(log) = &self.log {
+            log.add(request).await;
+        }
+    }
+
+    /// The same without waiting: where too many lines wait, this one is lost.
+    pub fn log_now(&self, request: LoggedRequest) {
+        self.sums.add(&request.row);
+        if let Some(log) = &self.log {
+            log.add_now(request);
+        }
+    }
+
+    /// Returns what the audit log takes; `None` where it has no folder.
+    #[must_use]
+    pub fn log_use(&self) -> Option<LogUse> {
+        self.log.as_ref().map(RequestLog::usage)
+    }
+
+    /// Returns the lines of the audit log that were written and lost since the start.
+    #[must_use]
+    pub fn logged_lines(&self) -> (u64, u64) {
+        self.log.as_ref().map_or((0, 0), |log| (log.written(), log.lost()))
     }
 
     /// Hands over the audit row of a request that costs nothing, without waiting.
@@ -391,13 +438,17 @@ impl State {
     pub async fn flush(&self) -> Result<(), StateError> {
         let (done, result) = oneshot::channel();
         self.hand(Operation::Flush(done)).await?;
-        result.await.map_err(|_| StateError::Closed)?
+        let flushed = result.await.map_err(|_| StateError::Closed)?;
+        if let Some(log) = &self.log {
+            log.flush().await;
+        }
+        flushed
     }
 
     /// Writes what waits and ends the writer. Blocks until it is done.
     pub fn close(self) {
         // Readers first: the last connection brings the log of commits into the database, which a reader cannot.
-        drop((self.queue, self.jobs, self.readers));
+        drop((self.queue, self.jobs, self.readers, self.log));
         for thread in self.threads {
             if thread.join().is_err() {
                 tracing::error!("a writer of the state panicked");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::audit::DAY_MS;
 use super::db::Db;
-use super::{StateError, idempotency, now_ms};
+use super::{StateError, idempotency, now_ms, sums};
 
 /// The interval between deletions.
 const EVERY: Duration = Duration::from_secs(30);
@@ -61,7 +61,9 @@ impl Retention {
                       WHERE last_ms < ?1)",
                     &[(now - i64::from(days) * DAY_MS).into(), ROWS.into()],
                 )?);
+                deleted = deleted.max(sums::delete(tx, now - i64::from(days) * DAY_MS, ROWS)?);
             }
+            deleted = deleted.max(sums::add_up(tx, now, ROWS)?);
             tx.execute("DELETE FROM server_run WHERE stopped_at_ms < ?1", &[(now - 30 * DAY_MS).into()])?;
             Ok(deleted)
         })

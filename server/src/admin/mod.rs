@@ -1,7 +1,7 @@
 //! The admin listener: the back office over HTTP, on an address of its own, with keys of its own.
 //!
-//! Nothing of it is on the public listener or in the public description. Every request is in the audit (it costs
-//! nothing), every change in the audit of the back office under `admin:ID`.
+//! Nothing of it is on the public listener or in the public description. Every request is recorded (it costs nothing), every
+//! change in the audit of the back office under `admin:ID`.
 
 mod access;
 mod disputes;
@@ -34,6 +34,7 @@ pub const PATHS: &[&str] = &[
     "/admin/v1/plans",
     "/admin/v1/plans/{name}",
     "/admin/v1/audit",
+    "/admin/v1/audit/sums",
     "/admin/v1/changes",
     "/admin/v1/usage",
     "/admin/v1/usage/{month}",
@@ -77,6 +78,7 @@ fn routes(gateway: &Gateway, settings: Settings) -> RecordedRoutes {
         .route("/admin/v1/plans", get(plans::list))
         .route("/admin/v1/plans/{name}", get(plans::show).put(plans::set).delete(plans::remove))
         .route("/admin/v1/audit", get(records::audit))
+        .route("/admin/v1/audit/sums", get(records::sums))
         .route("/admin/v1/changes", get(records::changes))
         .route("/admin/v1/usage", get(records::usage))
         .route("/admin/v1/usage/{month}", get(records::monthly_usage))

@@ -3,7 +3,7 @@
 use axum::http::Uri;
 use axum::response::Response;
 use headwater_engine::Reason;
-use headwater_state::{AuditFilter, now_ms};
+use headwater_state::{AuditFilter, SumFilter, now_ms};
 use headwater_types::TimeWindow;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,6 +17,16 @@ const MOST: u32 = 1000;
 #[derive(Deserialize)]
 struct Requests {
     key_id: Option<String>,
+    status: Option<i64>,
+    /// Unix seconds.
+    since: Option<i64>,
+    cursor: Option<String>,
+    #[serde(default = "page")]
+    limit: i64,
+}
+
+#[derive(Deserialize)]
+struct Sums {
     status: Option<i64>,
     /// Unix seconds.
     since: Option<i64>,
@@ -81,6 +91,24 @@ pub(super) async fn audit(admin: Admin, uri: Uri) -> Response {
         let rows = admin.look(move |admin| admin.audit(&filter)).await?;
         let next = next(&rows, limit, |row| row.request_id.clone());
         Ok(json!({"requests": rows, "next_cursor": next}))
+    };
+    admin.answer(found.await)
+}
+
+/// `GET /admin/v1/audit/sums`: the requests that are lines of the audit log, counted, and what the log takes.
+pub(super) async fn sums(admin: Admin, uri: Uri) -> Response {
+    let found = async {
+        let Sums { status, since, cursor, limit } = query(&uri)?;
+        let limit = checked(limit)?;
+        let (status, from_ms) = (status.map(self::status).transpose()?, since.map(milliseconds).transpose()?);
+        let from_secs = from_ms.map(|from| from / 1000);
+        let filter = SumFilter { status, from_secs, after: cursor, limit };
+        let rows = admin.look(move |admin| admin.request_sums(&filter)).await?;
+        let next = next(&rows, limit, headwater_state::RequestSum::cursor);
+        let gateway = admin.gateway().clone();
+        let log = tokio::task::spawn_blocking(move || gateway.state().log_use()).await;
+        let log = log.map_err(|_| Problem::internal())?;
+        Ok(json!({"sums": rows, "next_cursor": next, "log": log}))
     };
     admin.answer(found.await)
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::AdminState;
 use super::handler::{Admin, EmptyRequest, explain};
-use crate::gateway::{METRICS_TYPE, Problem, Status};
+use crate::gateway::{METRICS_TYPE, Problem, Readiness, Status};
 
 /// `GET /healthz`
 pub(super) async fn healthz() -> Response {
@@ -19,7 +19,8 @@ pub(super) async fn healthz() -> Response {
 /// `GET /readyz`
 pub(super) async fn readyz(State(shared): State<AdminState>) -> Response {
     match shared.gateway.ready().await {
-        Ok(()) => Json(json!({"status": "ready"})).into_response(),
+        Ok(Readiness::Current) => Json(json!({"status": "ready"})).into_response(),
+        Ok(Readiness::Stale) => Json(json!({"status": "ready", "stale": true})).into_response(),
         Err(why) => why.problem().response(),
     }
 }

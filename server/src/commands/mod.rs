@@ -214,6 +214,7 @@ impl Config {
             risk_parameters: self.risk_parameters.clone(),
             classifiers: self.classifiers.clone(),
             default_plan: Plan::clone(&self.gateway.limits.plan),
+            log: self.log_settings(),
             config_file: None,
         }
     }

@@ -12,7 +12,7 @@ use headwater_cli::{Failure, check_secrets, intelligence};
 use headwater_engine::Endpoint;
 use headwater_ledger::store::Writer;
 use headwater_ledger::{LedgerError, Store};
-use headwater_state::{BootReport, Home, State, StateLocation};
+use headwater_state::{BootReport, Home, LogSettings, Options, State, StateLocation};
 use headwater_types::Chain;
 
 use super::claim_provider::{provider, with_provider};
@@ -22,7 +22,7 @@ use crate::config::{AdminListen, Config};
 use crate::events::webhook::egress::{EgressSettings, authorities};
 use crate::events::{EventSettings, EventTasks};
 use crate::gateway::{self, Gateway, ListenerConfig, Settings, Telemetry, Tls};
-use crate::live::{Followers, NodeList, follow_nodes, log_changes, parse_follow};
+use crate::live::{Followers, NodeList, follow_nodes, log_changes, log_stale, parse_follow};
 use crate::service::{Service, serve_on};
 
 /// Arguments of `serve`.
@@ -82,10 +82,12 @@ pub(super) fn run(
     // Before anything is begun: what cannot be served with leaves nothing behind.
     let (listener_config, events) = (listener_config(&config)?, event_settings(&config)?);
     let intelligence = with_provider(intelligence(&config.for_commands())?, provider(&config)?, runtime.handle());
-    let ledgers = Arc::new(open_store(&store, config.create_store || !config.follow.is_empty())?);
+    let create = config.create_store || !config.follow.is_empty();
+    let ledgers = Arc::new(open_store(&store, create)?.with_fallback());
     // A commit of unknown outcome ends the process: nothing may be answered on the strength of it.
     let home = Home::open(&place, config.secrets_dir.as_deref())?;
-    let state = State::start(&home, config.options, Box::new(|| std::process::abort()))?;
+    let options = Options { log: log_settings(&config), ..config.options.clone() };
+    let state = State::start(&home, options, Box::new(|| std::process::abort()))?;
     report_losses(&state, config.options.refund_lost);
     let settings = Settings { intelligence, endpoints, ..config.gateway.clone() };
     let service = Service::new(Gateway::new(ledgers, state, settings), events);
@@ -106,6 +108,27 @@ pub(super) fn run(
         tracing::warn!("a request was still under way at the end of the drain");
     }
     served
+}
+
+/// Returns the settings of the audit log. Without a folder of its own a shared state has it beside the store, which may be
+/// read-only on this machine: then there are sums alone.
+fn log_settings(config: &Config) -> LogSettings {
+    let settings = config.log_settings();
+    let is_implied = config.options.log.folder.is_none();
+    match &settings.folder {
+        Some(folder) if is_implied => match std::fs::create_dir_all(folder) {
+            Ok(()) => settings,
+            Err(error) => {
+                tracing::warn!(
+                    %error,
+                    "no audit log is written, since {} cannot be made: set audit.log_dir to a folder that can",
+                    folder.display()
+                );
+                LogSettings { folder: None, ..settings }
+            }
+        },
+        Some(_) | None => settings,
+    }
 }
 
 /// Opens a store, and creates a missing one on request.
@@ -181,6 +204,7 @@ async fn listen(
     let own = std::iter::once(address).chain(admin.as_ref().map(admin::Listener::address)).collect();
     let events = EventTasks::start(service.events(), own);
     let followers_log = gateway.ledgers().folder().map(|store| tokio::spawn(log_changes(store.to_owned())));
+    let stale_log = tokio::spawn(log_stale(Arc::clone(gateway.ledgers())));
     let followers = match gateway.ledgers().folder() {
         Some(store) if !config.follow.is_empty() => {
             Some(Followers::start(store, &config.follow, &follow_nodes(store.to_owned()))?)
@@ -208,6 +232,7 @@ async fn listen(
     if let Some(log) = followers_log {
         log.abort();
     }
+    stale_log.abort();
     served?;
     if let Err(error) = gateway.state().flush().await {
         tracing::warn!(error = headwater_state::causes(&error), "what waits for the state cannot be committed now");

@@ -10,8 +10,11 @@ use headwater_types::Chain;
 use toml::Value;
 
 use super::LogFormat;
-use super::value::KeyValue::{self, Count, Mebibytes, Milliseconds, Nodes, Other, Path, RateOf, Seconds, Truth};
-use super::value::{TRUTH, between, list, listed, network, shown, shown_network, text, truth};
+use super::value::KeyValue::{self, Count, Mebibytes, Milliseconds, Nodes, Other, Path, RateOf, Seconds, Texts, Truth};
+use super::value::{
+    HOSTS, ORIGINS, TRUTH, are_directives, between, is_host, is_origin, list, listed, network, shown, shown_network,
+    text, truth,
+};
 use crate::events::webhook::egress::Policy;
 use crate::gateway::Overflow;
 use crate::provider::{ProviderKey, ProviderUrl};
@@ -39,8 +42,9 @@ impl Key {
 }
 
 /// The sections, in the order of the sample file.
-pub(super) const SECTIONS: [&str; 14] = [
+pub(super) const SECTIONS: [&str; 15] = [
     "server",
+    "http",
     "store",
     "state",
     "auth",
@@ -135,6 +139,18 @@ pub(super) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "http.allowed_hosts",
+        sample: "\"gateway.internal\"",
+        about: "Host names that are answered besides those of loopback while auth.required is false.",
+        value: Texts(HOSTS, is_host, |config| &mut config.gateway.allowed_hosts),
+    },
+    Key {
+        name: "http.cors_origins",
+        sample: "\"https://app.example.com\"",
+        about: "Origins of web pages that may call the API from a browser. Default: none.",
+        value: Texts(ORIGINS, is_origin, |config| &mut config.gateway.cors_origins),
+    },
+    Key {
         name: "store.path",
         sample: "\"/var/lib/headwater/chain.hw\"",
         about: "Folder of the chain data.",
@@ -174,7 +190,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "audit.retention_days",
         sample: "400",
-        about: "Days that the audit stores requests; 0 stores them for ever. The credit ledger is never deleted.",
+        about: "Days that the audit stores requests and sums; 0 stores them for ever. The credit ledger is never deleted.",
         value: Other {
             expected: "a number of days up to 36500; 0 keeps rows for ever",
             set: |config, value| {
@@ -190,6 +206,24 @@ pub(super) const KEYS: &[Key] = &[
         sample: "false",
         about: "Store the parameters of requests besides their digest: they say who asked about whom.",
         value: Truth(|config| &mut config.gateway.audit_parameters),
+    },
+    Key {
+        name: "audit.log_dir",
+        sample: "\"/var/log/headwater\"",
+        about: "Folder of the audit log: a line per refused or keyless request. Default: audit in the state; with PostgreSQL beside the store.",
+        value: Path("a folder", "(in the state)", |config| &mut config.options.log.folder),
+    },
+    Key {
+        name: "audit.log_file_mib",
+        sample: "32",
+        about: "Maximum size of a file of the audit log; then the next one begins.",
+        value: Mebibytes(|config| &mut config.options.log.file_bytes),
+    },
+    Key {
+        name: "audit.log_files",
+        sample: "8",
+        about: "Maximum number of files of the audit log; the oldest one is deleted.",
+        value: Count("files", 1..=1000, |config| &mut config.options.log.files),
     },
     Key {
         name: "credits.refund_lost",
@@ -320,7 +354,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "limits.wrong_keys",
         sample: "\"20/100\"",
-        about: "Rate and burst of refused keys per address; further requests from there are refused unread.",
+        about: "Rate and burst of refused keys per address; above it refused keys from there get 429. Valid keys pass.",
         value: RateOf(|config| &mut config.gateway.limits.wrong_keys),
     },
     Key {
@@ -368,19 +402,7 @@ pub(super) const KEYS: &[Key] = &[
         name: "stream.origins",
         sample: "\"https://app.example.com\"",
         about: "Origins of web pages that may open a stream besides the gateway's own.",
-        value: Other {
-            expected: "origins with commas between, such as \"https://app.example.com\"",
-            set: |config, value| {
-                let origins = list(value)?;
-                let whole = |origin: &String| {
-                    let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-                    host.is_some_and(|host| !host.contains(['/', '?', '#', '@']))
-                        && origin.parse::<hyper::Uri>().is_ok()
-                };
-                origins.iter().all(whole).then(|| config.events.origins = origins)
-            },
-            show: |config| config.events.origins.join(","),
-        },
+        value: Texts(ORIGINS, is_origin, |config| &mut config.events.origins),
     },
     Key {
         name: "intel.risk_parameters",
@@ -576,19 +598,3 @@ pub(super) const KEYS: &[Key] = &[
         },
     },
 ];
-
-/// Returns whether each part of a filter contains a level. A single word that is not a level would be a target, and would log
-/// nothing.
-fn are_directives(filter: &str) -> bool {
-    let is_level = |text: &str| !text.is_empty() && text.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
-    let is_meant = |one: &str| {
-        let (span, rest) = one.rsplit_once(']').map_or(("", one), |(span, rest)| (span, rest));
-        match (span, rest.rsplit_once('=')) {
-            (_, Some((target, level))) => !(span.is_empty() && target.is_empty()) && is_level(level),
-            ("", None) => is_level(rest),
-            // A span without a level logs everything.
-            (_, None) => rest.is_empty(),
-        }
-    };
-    filter.split(',').map(str::trim).all(is_meant)
-}

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_ledger::labels::Level;
-use headwater_state::Options;
+use headwater_state::{LogSettings, Options};
 use headwater_types::Chain;
 use toml::Value;
 
@@ -105,7 +105,7 @@ impl Default for Config {
             create_store: false,
             state: None,
             secrets_dir: None,
-            options: Options { audit_days: Some(400), refund_lost: false },
+            options: Options { audit_days: Some(400), ..Options::default() },
             gateway: Settings { limits, ..Settings::default() },
             listener: ListenerConfig::default(),
             tls_certificate: None,
@@ -169,6 +169,18 @@ impl Config {
                 Some(SocketAddr::from(([127, 0, 0, 1], if self.listen.port() == 0 { 0 } else { PORT })))
             }
         }
+    }
+
+    /// Returns the settings of the audit log: beside the store where a shared state has no folder for it.
+    #[must_use]
+    pub fn log_settings(&self) -> LogSettings {
+        let is_shared = self.state.as_deref().is_some_and(|state| state.contains("://"));
+        let beside = self.store.as_deref().filter(|_| is_shared).map(|store| {
+            let mut name = store.file_name().unwrap_or("store".as_ref()).to_os_string();
+            name.push(".audit");
+            store.with_file_name(name)
+        });
+        LogSettings { folder: self.options.log.folder.clone().or(beside), ..self.options.log.clone() }
     }
 
     /// Sets the keys of a TOML file.

@@ -17,6 +17,11 @@ use crate::live::{NodeList, nodes};
 /// The expected text of a switch.
 pub(super) const TRUTH: &str = "true or false";
 
+/// The expected list of host names.
+pub(super) const HOSTS: &str = "host names without a port and with commas between them, such as \"gateway.internal\"";
+/// The expected list of origins.
+pub(super) const ORIGINS: &str = "origins with commas between, such as \"https://app.example.com\"";
+
 /// The largest number of MiB.
 const MAX_MIB: u64 = 1 << 20;
 
@@ -36,6 +41,8 @@ pub(super) enum KeyValue {
     RateOf(fn(&mut Config) -> &mut Rate),
     /// The path of something, and the text for its absence.
     Path(&'static str, &'static str, fn(&mut Config) -> &mut Option<PathBuf>),
+    /// A list of texts of one form.
+    Texts(&'static str, fn(&str) -> bool, fn(&mut Config) -> &mut Vec<String>),
     /// The nodes of a chain.
     Nodes(Chain),
     /// Any other form.
@@ -62,6 +69,7 @@ impl KeyValue {
                 "calls per second (1 to 100000), a slash and the burst (1 to 1000000), such as \"50/100\"".to_owned()
             }
             Self::Path(what, ..) => format!("the path of {what}"),
+            Self::Texts(expected, ..) => (*expected).to_owned(),
             Self::Nodes(_) => nodes::EXPECTED.to_owned(),
             Self::Other { expected, .. } => (*expected).to_owned(),
         }
@@ -77,6 +85,9 @@ impl KeyValue {
             Self::Mebibytes(place) => *place(config) = between::<u64>(value, &(1..=MAX_MIB))? << 20,
             Self::RateOf(place) => *place(config) = text(value)?.parse().ok()?,
             Self::Path(_, _, place) => *place(config) = Some(text(value).filter(|path| !path.is_empty())?.into()),
+            Self::Texts(_, fits, place) => {
+                *place(config) = list(value).filter(|texts| texts.iter().all(|text| fits(text)))?
+            }
             Self::Nodes(chain) => {
                 let addresses = list(value)?;
                 if addresses.is_empty() {
@@ -100,6 +111,7 @@ impl KeyValue {
             Self::Mebibytes(place) => (*place(config) >> 20).to_string(),
             Self::RateOf(place) => place(config).to_string(),
             Self::Path(_, none, place) => shown(place(config).as_ref().map(|path| path.display()), none),
+            Self::Texts(_, _, place) => listed(place(config).iter(), "(none)"),
             Self::Nodes(chain) => shown(config.follow.get(chain), "(none)"),
             Self::Other { show, .. } => show(config),
         }
@@ -212,4 +224,32 @@ pub(super) fn shown(value: Option<impl Display>, none: &str) -> String {
 pub(super) fn listed(values: impl Iterator<Item: Display>, none: &str) -> String {
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
     if values.is_empty() { none.to_owned() } else { values.join(", ") }
+}
+
+/// Returns whether a text is the name of a host, without a port; an IPv6 address has no brackets.
+pub(super) fn is_host(host: &str) -> bool {
+    let is_name = || !host.contains(['/', '@', ':', '[', '*']) && host.parse::<hyper::http::uri::Authority>().is_ok();
+    host.parse::<std::net::IpAddr>().is_ok() || is_name()
+}
+
+/// Returns whether a text is the origin of a web page: scheme, host and port.
+pub(super) fn is_origin(origin: &str) -> bool {
+    let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    host.is_some_and(|host| !host.contains(['/', '?', '#', '@'])) && origin.parse::<hyper::Uri>().is_ok()
+}
+
+/// Returns whether each part of a filter contains a level. A single word that is not a level would be a target, and would log
+/// nothing.
+pub(super) fn are_directives(filter: &str) -> bool {
+    let is_level = |text: &str| !text.is_empty() && text.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
+    let is_meant = |one: &str| {
+        let (span, rest) = one.rsplit_once(']').map_or(("", one), |(span, rest)| (span, rest));
+        match (span, rest.rsplit_once('=')) {
+            (_, Some((target, level))) => !(span.is_empty() && target.is_empty()) && is_level(level),
+            ("", None) => is_level(rest),
+            // A span without a level logs everything.
+            (_, None) => rest.is_empty(),
+        }
+    };
+    filter.split(',').map(str::trim).all(is_meant)
 }

@@ -176,6 +176,11 @@ impl Outcome {
         }
     }
 
+    /// Returns whether nobody showed a valid key.
+    pub(super) const fn is_keyless(&self) -> bool {
+        self.caller.is_none() && self.actor.is_none()
+    }
+
     pub(super) fn cost(&self) -> i64 {
         self.charged.map_or(0, |charged| charged.cost)
     }

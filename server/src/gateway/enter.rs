@@ -35,19 +35,45 @@ impl Gateway {
         context: &Context,
         outcome: &mut Outcome,
     ) -> Result<AdmittedCall, Problem> {
-        let limits = &self.0.limits;
         let address = self.address(headers, context);
-        limits.check_address(address)?;
-        let caller = self.identify(headers, context).inspect_err(|problem| {
-            if problem.status == Status::Unauthorized {
-                limits.note_refused_key(address);
+        let caller = match self.identify(headers, context) {
+            Ok(caller) => caller,
+            Err(refused) if refused.status == Status::Unauthorized => {
+                // Only now: a valid key passes, whatever others behind the same address show.
+                self.0.limits.check_address(address)?;
+                self.0.limits.note_refused_key(address);
+                return Err(refused);
             }
-        })?;
+            Err(refused) => return Err(refused),
+        };
         let who = match &caller {
             Some(caller) => Some(LimitSubject::Key(caller.key_id())),
-            None => Some(address).filter(|address| !is_local(*address, headers)).map(LimitSubject::at),
+            None => self.address_subject(headers, context),
         };
         self.admit(who, caller, gate, context, outcome).await
+    }
+
+    /// Admits a request for a page that needs no key, at the rate of free calls: of the key where a valid one is shown,
+    /// else of the address. Plans leave out no page.
+    pub(crate) async fn admit_page(
+        &self,
+        path: &'static str,
+        request: (&HeaderMap, &Context),
+        outcome: &mut Outcome,
+    ) -> Result<(), Problem> {
+        let (headers, context) = request;
+        let is_shown = headers.contains_key(API_KEY);
+        outcome.caller = if is_shown { self.identify(headers, context).ok().flatten() } else { None };
+        let caller = outcome.caller.as_ref();
+        let who = caller
+            .map_or_else(|| self.address_subject(headers, context), |caller| Some(LimitSubject::Key(caller.key_id())));
+        self.0.limits.admit_page(who, self.plan(caller), path, &mut outcome.rate).await
+    }
+
+    /// Returns the caller without a key as limits see it; `None` on this machine.
+    fn address_subject(&self, headers: &HeaderMap, context: &Context) -> Option<LimitSubject> {
+        let address = self.address(headers, context);
+        (!is_local(address, headers)).then(|| LimitSubject::at(address))
     }
 
     /// The same for a caller who showed something else than a key and is known by now.
@@ -110,10 +136,9 @@ impl Gateway {
         self.0.pool.enter(class).ok_or_else(no_room)
     }
 
-    /// Returns where a request comes from, unless it brought too many wrong keys.
-    pub(crate) fn known_address(&self, headers: &HeaderMap, context: &Context) -> Result<IpAddr, Problem> {
-        let address = self.address(headers, context);
-        self.0.limits.check_address(address).map(|()| address)
+    /// Refuses an address that brought too many wrong keys or tickets.
+    pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), Problem> {
+        self.0.limits.check_address(address)
     }
 
     /// Counts a key or ticket that was refused outside of a call.
@@ -170,7 +195,7 @@ impl Gateway {
     }
 
     /// Returns where a request comes from: the other end of its connection, or whom a proxy of ours names there.
-    fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
+    pub(crate) fn address(&self, headers: &HeaderMap, context: &Context) -> IpAddr {
         behind(context.address, &self.0.settings.trusted_proxies, headers)
     }
 }

@@ -53,6 +53,8 @@ pub(super) struct RequestEnd<'a> {
     pub status: u16,
     pub took: Duration,
     pub cost: i64,
+    /// True if no valid key was shown.
+    pub is_keyless: bool,
     pub refused: Option<&'a RefusalDetails>,
 }
 
@@ -67,6 +69,10 @@ pub struct Metrics {
     watched: Mutex<Vec<Watch>>,
     counted: Mutex<Vec<WatchCount>>,
     requests: Family<Route, Counter>,
+    keyless: Family<Route, Counter>,
+    log_lines: Counter,
+    log_lost: Counter,
+    log_bytes: Gauge,
     durations: Family<Class, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     refused: Family<Refusal, Counter>,
@@ -94,6 +100,10 @@ impl Metrics {
             watched: Mutex::default(),
             counted: Mutex::default(),
             requests: Family::default(),
+            keyless: Family::default(),
+            log_lines: Counter::default(),
+            log_lost: Counter::default(),
+            log_bytes: Gauge::default(),
             durations: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.0005, 2.0, 18))),
             in_flight: Gauge::default(),
             refused: Family::default(),
@@ -107,6 +117,12 @@ impl Metrics {
         };
         process_metrics::register_build(&mut registry);
         registry.register("requests", "Requests that were answered, by route and status", metrics.requests.clone());
+        let help = "Requests without a valid key, by route and status";
+        registry.register("keyless_requests", help, metrics.keyless.clone());
+        registry.register("audit_log_lines", "Lines of the audit log that were written", metrics.log_lines.clone());
+        let help = "Lines of the audit log that were lost, because the disk was full or too slow";
+        registry.register("audit_log_lost_lines", help, metrics.log_lost.clone());
+        registry.register("audit_log_bytes", "Size of the files of the audit log", metrics.log_bytes.clone());
         registry.register(
             "request_duration_seconds",
             "From the head of a request to its answer, by cost class",
@@ -189,7 +205,11 @@ impl Metrics {
         let path = ended.endpoint.unwrap_or("none");
         let data = ENDPOINTS.iter().find(|endpoint| endpoint.path == path);
         let class = data.map_or("service", |endpoint| endpoint.class.name());
-        self.requests.get_or_create(&Route { endpoint: path, status: status_class(ended.status) }).inc();
+        let route = Route { endpoint: path, status: status_class(ended.status) };
+        self.requests.get_or_create(&route).inc();
+        if ended.is_keyless {
+            self.keyless.get_or_create(&route).inc();
+        }
         self.durations.get_or_create(&Class { class }).observe(ended.took.as_secs_f64());
         if ended.cost > 0 {
             self.credits.inc_by(ended.cost.unsigned_abs());
@@ -225,6 +245,10 @@ impl Metrics {
         }
         self.waiting.set(i64::try_from(state.waiting()).unwrap_or(i64::MAX));
         self.held.set(state.accounts().held());
+        let (written, lost) = state.logged_lines();
+        self.log_lines.inc_by(written.saturating_sub(self.log_lines.get()));
+        self.log_lost.inc_by(lost.saturating_sub(self.log_lost.get()));
+        self.log_bytes.set(state.log_use().map_or(0, |log| i64::try_from(log.bytes).unwrap_or(i64::MAX)));
         if let Some(ledger) = ledger {
             self.generation.set(i64::try_from(ledger.generation()).unwrap_or(i64::MAX));
             self.chains.update(ledger, followers);

@@ -9,8 +9,11 @@ mod answers;
 mod arguments;
 mod call;
 mod chain_metrics;
+mod compression;
 mod context;
+mod cors;
 mod enter;
+mod hosts;
 mod limits;
 mod listener;
 mod metrics;
@@ -36,7 +39,6 @@ use headwater_ledger::store::LiveStatus;
 use headwater_state::clock::{milliseconds, now_secs};
 use headwater_state::{State, StateError, Tx, causes};
 use ipnet::IpNet;
-use tokio::sync::Semaphore;
 
 pub use answer::Meta;
 use answers::AnswerCache;
@@ -45,12 +47,14 @@ pub use limits::{LimitSettings, Overflow, RedisAddress};
 pub use listener::{ListenerConfig, Tls, TlsError, bind};
 pub use metrics::Metrics;
 pub use problem::{ErrorBody, ErrorEnvelope, Problem, Status};
-pub use ready::NotReady;
+pub use ready::{NotReady, Readiness};
 pub use telemetry::Telemetry;
 
 pub(crate) use arguments::{StrictJson, drain, read_json};
 pub(crate) use chain_metrics::{PublishedItems, STOPPED};
+pub(crate) use compression::AcceptedCodings;
 pub(crate) use context::{Context, Outcome};
+pub(crate) use cors::layer as cors_layer;
 pub(crate) use enter::AdmittedCall;
 pub(crate) use limits::Gate;
 use limits::Limits;
@@ -87,6 +91,10 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// Host names besides those of loopback that are answered where no key is needed.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call the API from a browser.
+    pub cors_origins: Vec<String>,
     /// The inputs of judgements besides the store: parameters, a provider of claims, the clock.
     pub intelligence: Intelligence,
     /// The data endpoints that are served.
@@ -106,6 +114,8 @@ impl Default for Settings {
             max_lag_secs: 0,
             limits: LimitSettings::default(),
             trusted_proxies: Vec::new(),
+            allowed_hosts: Vec::new(),
+            cors_origins: Vec::new(),
             intelligence: Intelligence { now_secs: Some(now_secs), ..Intelligence::default() },
             endpoints: ENDPOINTS,
         }
@@ -177,8 +187,6 @@ struct Parts {
     telemetry: OnceLock<Telemetry>,
     limits: Limits,
     is_draining: AtomicBool,
-    /// Room for the audit of probes that did not wait for it.
-    left_behind: Arc<Semaphore>,
 }
 
 impl Gateway {
@@ -193,6 +201,9 @@ impl Gateway {
         let (limits, repeats) = (Limits::new(settings.limits.clone()), Arc::default());
         let metrics = Metrics::new(&state);
         metrics.watch_memory(&memory);
+        let watched = Arc::clone(&ledgers);
+        let help = "1 while the newest generation cannot be read and an earlier one answers";
+        metrics.watch("ledger_stale", help, move || i64::from(watched.stale().is_some()));
         let answers = AnswerCache::new(settings.cache_bytes);
         Self(Arc::new(Parts {
             engine,
@@ -207,7 +218,6 @@ impl Gateway {
             metrics,
             telemetry: OnceLock::new(),
             is_draining: AtomicBool::new(false),
-            left_behind: Arc::new(Semaphore::new(record::LEFT_BEHIND)),
         }))
     }
 

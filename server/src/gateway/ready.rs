@@ -35,6 +35,15 @@ pub enum NotReady {
     },
 }
 
+/// How the gateway answers while it takes traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// From the newest generation of the store.
+    Current,
+    /// From an earlier one, since the newest one cannot be read.
+    Stale,
+}
+
 impl NotReady {
     /// The `details.reason`.
     #[must_use]
@@ -71,14 +80,17 @@ impl Gateway {
     ///
     /// # Errors
     /// When it may not, why.
-    pub async fn ready(&self) -> Result<(), NotReady> {
+    pub async fn ready(&self) -> Result<Readiness, NotReady> {
         if self.is_draining() {
             return Err(NotReady::Draining);
         }
         let (ledgers, max_lag) = (Arc::clone(&self.0.ledgers), self.settings().max_lag_secs);
         let checked = tokio::task::spawn_blocking(move || check_store(&*ledgers, max_lag));
         checked.await.unwrap_or(Err(NotReady::StorageFailed))?;
-        if self.0.state.health() == Health::Good { Ok(()) } else { Err(NotReady::StorageFailed) }
+        if self.0.state.health() != Health::Good {
+            return Err(NotReady::StorageFailed);
+        }
+        Ok(if self.0.ledgers.stale().is_some() { Readiness::Stale } else { Readiness::Current })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The outermost layer: every request gets an id, an end and a row in the audit.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -11,10 +11,12 @@ use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Response, header};
-use headwater_state::{AuditRow, Caller};
+use headwater_state::{AuditRow, Caller, LoggedRequest};
 use tower::Service;
 
+use super::compression::{AcceptedCodings, compress};
 use super::context::{CORRELATION_ID, check_head};
+use super::hosts;
 use super::listener::Routes;
 use super::metrics::RequestEnd;
 use super::problem::{RefusalDetails, Status};
@@ -24,22 +26,37 @@ use super::{Context, Gateway, Outcome, Problem, drain};
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CREDIT_COST: HeaderName = HeaderName::from_static("x-credit-cost");
 const CREDIT_REMAINING: HeaderName = HeaderName::from_static("x-credit-remaining");
-/// Paths that ask whether the server lives.
+/// Paths that ask whether the server lives. Their requests are counted in the metrics alone.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
-/// Most rows of the audit that probes leave behind.
-pub(super) const LEFT_BEHIND: usize = 1024;
 
 /// Routes, with what every request gets around them.
 #[derive(Clone)]
 pub(crate) struct RecordedRoutes {
     gateway: Gateway,
     routes: Router,
+    /// True if requests for other host names than those of the settings are refused.
+    checks_hosts: bool,
 }
 
 impl RecordedRoutes {
-    /// Routes of a gateway.
+    /// Routes of a gateway that all need a key.
     pub const fn new(gateway: Gateway, routes: Router) -> Self {
-        Self { gateway, routes }
+        Self { gateway, routes, checks_hosts: false }
+    }
+
+    /// Routes that need a key where the settings say so: without keys only some host names are answered.
+    pub fn open(gateway: Gateway, routes: Router) -> Self {
+        let checks_hosts = !gateway.settings().auth_required;
+        Self { gateway, routes, checks_hosts }
+    }
+
+    /// Refuses what is not to reach a route.
+    fn check(&self, request: &Request) -> Result<(), Problem> {
+        check_head(request)?;
+        if self.checks_hosts && !PROBES.contains(&request.uri().path()) {
+            hosts::check(request, &self.gateway.settings().allowed_hosts)?;
+        }
+        Ok(())
     }
 }
 
@@ -94,9 +111,11 @@ async fn carry(
     parent: Option<opentelemetry::Context>,
     mut request: Request,
 ) -> Response<Body> {
-    let RecordedRoutes { gateway, mut routes } = served;
+    let checked = served.check(&request);
+    let RecordedRoutes { gateway, mut routes, .. } = served;
     let _in_flight = gateway.metrics().begin();
-    let answered = match check_head(&request) {
+    let (address, accepted) = (gateway.address(request.headers(), &context), AcceptedCodings::of(request.headers()));
+    let answered = match checked {
         Ok(()) => {
             request.extensions_mut().insert(Arc::clone(&context));
             catch_panic(routes.call(request)).await.map(|Ok(response)| response)
@@ -115,12 +134,14 @@ async fn carry(
     let status = if gone { Status::ClientGone.http() } else { response.status().as_u16() };
     let endpoint = outcome.endpoint;
     let refused = response.extensions().get::<RefusalDetails>();
-    gateway.metrics().end(&RequestEnd { endpoint, status, took, cost, refused });
+    // A stream says later who calls.
+    let is_keyless = outcome.is_keyless() && !outcome.is_opening;
+    gateway.metrics().end(&RequestEnd { endpoint, status, took, cost, is_keyless, refused });
     if let Some(telemetry) = gateway.telemetry() {
         let (request_id, method) = (context.request_id.as_str(), context.method());
         telemetry.span(SpanDetails { parent, request_id, method, endpoint, status, cost, took });
     }
-    if !is_charged && !outcome.is_opening {
+    if !is_charged && !outcome.is_opening && !endpoint.is_some_and(|endpoint| PROBES.contains(&endpoint)) {
         let row = outcome.audit_row(&context, status, 0, body_length(&response));
         tracing::debug!(
             request_id = row.request_id.as_str(),
@@ -129,11 +150,23 @@ async fn carry(
             millis = row.duration_ms,
             "answered"
         );
-        if let Err(row) = gateway.state().note(row) {
-            wait_for_room(&gateway, row).await;
+        let request = logged(row, address, refused);
+        if request.row.is_listed() {
+            if let Err(row) = gateway.state().note(request.row) {
+                hand_over(&gateway, row).await;
+            }
+        } else {
+            gateway.state().log(request).await;
         }
     }
-    response
+    compress(response, accepted)
+}
+
+/// A line of the audit log.
+fn logged(row: AuditRow, address: IpAddr, refused: Option<&RefusalDetails>) -> LoggedRequest {
+    let reason =
+        refused.and_then(|refused| refused.envelope.error.details.as_ref().map(|details| details.reason.clone()));
+    LoggedRequest { row, address: Some(address), code: refused.map(|refused| refused.code), reason }
 }
 
 /// The answer of a request whose handler panicked.
@@ -142,36 +175,21 @@ pub(super) fn panicked(context: &Context) -> Response<Body> {
     Problem::internal().response()
 }
 
-/// Hands a row of the audit over where too many wait. Probes leave theirs behind as far as there is room: a server that
-/// is silent because its disk is full would be killed, and the rows that wait with it.
-async fn wait_for_room(gateway: &Gateway, row: AuditRow) {
-    let is_probe = row.endpoint.is_some_and(|endpoint| PROBES.contains(&endpoint));
-    match Arc::clone(&gateway.0.left_behind).try_acquire_owned() {
-        Ok(room) if is_probe => {
-            let gateway = gateway.clone();
-            tokio::spawn(async move {
-                hand_over(&gateway, row).await;
-                drop(room);
-            });
-        }
-        _ => hand_over(gateway, row).await,
-    }
-}
-
 /// The row in the audit of a request that is answered before it is known who calls. It is written when this is dropped.
 pub(crate) struct Opening {
     gateway: Gateway,
     context: Arc<Context>,
     outcome: Outcome,
+    address: IpAddr,
     status: u16,
 }
 
 impl Opening {
     /// Takes the row over from the request that is being answered.
-    pub fn new(gateway: &Gateway, context: &Arc<Context>, outcome: &mut Outcome) -> Self {
+    pub fn new(gateway: &Gateway, context: &Arc<Context>, outcome: &mut Outcome, address: IpAddr) -> Self {
         outcome.is_opening = true;
         let status = Status::ClientGone.http();
-        Self { gateway: gateway.clone(), context: Arc::clone(context), outcome: outcome.clone(), status }
+        Self { gateway: gateway.clone(), context: Arc::clone(context), outcome: outcome.clone(), address, status }
     }
 
     /// Notes who calls.
@@ -188,6 +206,9 @@ impl Opening {
 impl Drop for Opening {
     fn drop(&mut self) {
         let row = self.outcome.audit_row(&self.context, self.status, 0, 0);
+        if !row.is_listed() {
+            return self.gateway.state().log_now(logged(row, self.address, None));
+        }
         let Err(row) = self.gateway.state().note(row) else { return };
         // Where too many wait it does as well. Without a runtime the process is ending.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

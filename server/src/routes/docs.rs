@@ -5,16 +5,17 @@ use std::io::{Cursor, Read};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::Extension;
-use axum::body::{Body, Bytes};
-use axum::extract::Path;
-use axum::http::{Response, header};
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderName, Response, header};
 use axum::response::{IntoResponse, Redirect};
 use headwater_engine::Endpoint;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 use zip::ZipArchive;
 use zip::result::ZipResult;
 
-use crate::gateway::{Outcome, Problem, Status};
+use super::assets::{Asset, page};
+use crate::gateway::{Gateway, Problem, Status};
 
 /// The path of the description.
 const DESCRIPTION: &str = "/api-docs/openapi.json";
@@ -31,12 +32,27 @@ const OURS: [(&str, &str); 2] = [
 const SWAGGER_UI: [&str; 5] =
     ["favicon-16x16.png", "favicon-32x32.png", "index.css", "swagger-ui-bundle.js", "swagger-ui.css"];
 
+/// Headers of the files of the page.
+const FILE_HEADERS: [(HeaderName, &str); 2] =
+    [(header::CACHE_CONTROL, "public, max-age=3600"), (header::CONTENT_SECURITY_POLICY, POLICY)];
+/// Headers of the description, which changes with the version of the server.
+const DESCRIPTION_HEADERS: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "public, max-age=300")];
+
 /// All files of the page, by their names.
-static FILES: LazyLock<HashMap<&str, Vec<u8>>> = LazyLock::new(|| {
+static FILES: LazyLock<HashMap<&str, Asset>> = LazyLock::new(|| {
     let mut files = swagger_ui().expect("the build carries Swagger UI");
     files.extend(OURS.map(|(name, text)| (name, text.as_bytes().to_vec())));
-    files
+    files.into_iter().map(|(name, bytes)| (name, Asset::new(kind(name), bytes))).collect()
 });
+
+fn kind(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html",
+        Some("css") => "text/css",
+        Some("js") => "text/javascript",
+        _ => "image/png",
+    }
+}
 
 fn swagger_ui() -> ZipResult<HashMap<&'static str, Vec<u8>>> {
     let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))?;
@@ -58,7 +74,7 @@ fn swagger_ui() -> ZipResult<HashMap<&'static str, Vec<u8>>> {
 #[derive(Clone)]
 pub(super) struct Description {
     endpoints: &'static [Endpoint],
-    text: Arc<OnceLock<Bytes>>,
+    text: Arc<OnceLock<Asset>>,
 }
 
 impl Description {
@@ -67,9 +83,9 @@ impl Description {
         Self { endpoints, text: Arc::default() }
     }
 
-    fn text(&self) -> Bytes {
-        let text = || serde_json::to_vec(&super::document(self.endpoints)).expect("a JSON value is JSON").into();
-        self.text.get_or_init(text).clone()
+    fn text(&self) -> &Asset {
+        let text = || serde_json::to_vec(&super::document(self.endpoints)).expect("a JSON value is JSON");
+        self.text.get_or_init(|| Asset::new("application/json", text()))
     }
 }
 
@@ -80,13 +96,13 @@ impl Description {
     get, path = "/docs", tag = "System", security(()),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html"))
 )]
-pub(super) async fn index() -> Response<Body> {
-    asset("index.html")
+pub(super) async fn index(State(gateway): State<Gateway>, request: Request) -> Response<Body> {
+    file_of(&gateway, request, "index.html").await
 }
 
 /// Redirects a browser that was given the host alone.
-pub(super) async fn root() -> Response<Body> {
-    Outcome::of("/docs").attach(Redirect::temporary("/docs").into_response())
+pub(super) async fn root(State(gateway): State<Gateway>, request: Request) -> Response<Body> {
+    page(&gateway, "/docs", request, |_| Ok(Redirect::temporary("/docs").into_response())).await
 }
 
 /// This description
@@ -96,31 +112,23 @@ pub(super) async fn root() -> Response<Body> {
     get, path = "/api-docs/openapi.json", tag = "System", security(()),
     responses((status = 200, description = "The description.", body = serde_json::Value, content_type = "application/json"))
 )]
-pub(super) async fn openapi(Extension(description): Extension<Description>) -> Response<Body> {
-    let document = ([(header::CONTENT_TYPE, "application/json")], description.text()).into_response();
-    Outcome::of(DESCRIPTION).attach(document)
+pub(super) async fn openapi(
+    State(gateway): State<Gateway>,
+    Extension(description): Extension<Description>,
+    request: Request,
+) -> Response<Body> {
+    page(&gateway, DESCRIPTION, request, |headers| Ok(description.text().answer(headers, &DESCRIPTION_HEADERS))).await
 }
 
 /// The files of the page.
-pub(super) async fn file(Path(name): Path<String>) -> Response<Body> {
-    asset(&name)
+pub(super) async fn file(State(gateway): State<Gateway>, Path(name): Path<String>, request: Request) -> Response<Body> {
+    file_of(&gateway, request, &name).await
 }
 
-fn asset(name: &str) -> Response<Body> {
-    let Some(bytes) = FILES.get(name) else {
-        let problem = Problem::new(Status::NotFound, "the documentation has no such file: it begins at /docs");
-        return Outcome::of("/docs").attach(problem.response());
-    };
-    let kind = match name.rsplit('.').next() {
-        Some("html") => "text/html",
-        Some("css") => "text/css",
-        Some("js") => "text/javascript",
-        _ => "image/png",
-    };
-    let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CACHE_CONTROL, "public, max-age=3600"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-    ];
-    Outcome::of("/docs").attach((headers, bytes.as_slice()).into_response())
+async fn file_of(gateway: &Gateway, request: Request, name: &str) -> Response<Body> {
+    page(gateway, "/docs", request, |headers| match FILES.get(name) {
+        Some(file) => Ok(file.answer(headers, &FILE_HEADERS)),
+        None => Err(Problem::new(Status::NotFound, "the documentation has no such file: it begins at /docs")),
+    })
+    .await
 }

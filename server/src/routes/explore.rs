@@ -5,21 +5,25 @@ use std::sync::{Arc, OnceLock};
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Response, StatusCode, header};
-use axum::response::IntoResponse;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderName, Response, header};
 use headwater_engine::Endpoint;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
-use crate::gateway::{Gateway, Outcome, Problem, Status};
+use super::assets::{Asset, page};
+use crate::gateway::{Gateway, Problem, Status};
 
 /// Browsers enforce what the page promises: its own scripts and styles, calls to this host, and no script from a text.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// Headers of the files of the page. Browsers ask each time, so that scripts of two versions never meet.
+const HEADERS: [(HeaderName, &str); 3] = [
+    (header::CACHE_CONTROL, "no-cache"),
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::REFERRER_POLICY, "no-referrer"),
+];
 
 /// The scripts of the page, in alphabetical order.
 macro_rules! scripts {
@@ -57,12 +61,7 @@ const OURS: [(&str, &str); 23] = scripts![
 #[derive(Clone)]
 pub(super) struct Page {
     endpoints: &'static [Endpoint],
-    files: Arc<OnceLock<BTreeMap<&'static str, File>>>,
-}
-
-struct File {
-    bytes: Bytes,
-    tag: String,
+    files: Arc<OnceLock<BTreeMap<&'static str, Asset>>>,
 }
 
 impl Page {
@@ -71,7 +70,7 @@ impl Page {
         Self { endpoints, files: Arc::default() }
     }
 
-    fn files(&self, gateway: &Gateway) -> &BTreeMap<&'static str, File> {
+    fn files(&self, gateway: &Gateway) -> &BTreeMap<&'static str, Asset> {
         self.files.get_or_init(|| {
             let marks = headwater_picture::marks();
             let pictures =
@@ -79,41 +78,26 @@ impl Page {
             let files =
                 OURS.into_iter().chain(pictures).map(|(name, text)| (name, Bytes::from_static(text.as_bytes())));
             let facts = Bytes::from(facts(self.endpoints, gateway.settings().auth_required));
-            files.chain([("facts.js", facts)]).map(|(name, bytes)| (name, File { tag: tag(&bytes), bytes })).collect()
+            files.chain([("facts.js", facts)]).map(|(name, bytes)| (name, Asset::new(kind(name), bytes))).collect()
         })
     }
 
-    fn answer(&self, name: &str, gateway: &Gateway, headers: &HeaderMap) -> Response<Body> {
-        let Some(File { bytes, tag }) = self.files(gateway).get(name) else {
-            let problem = Problem::new(Status::NotFound, "the page has no such file: it begins at /explore");
-            return Outcome::of("/explore").attach(problem.response());
-        };
-        let kind = match name.rsplit('.').next() {
-            Some("html") => "text/html; charset=utf-8",
-            Some("css") => "text/css; charset=utf-8",
-            Some("svg") => "image/svg+xml",
-            _ => "text/javascript; charset=utf-8",
-        };
-        // Browsers ask each time, so that scripts of two versions never meet.
-        let head = [
-            (header::CONTENT_TYPE, kind),
-            (header::CACHE_CONTROL, "no-cache"),
-            (header::ETAG, tag),
-            (header::CONTENT_SECURITY_POLICY, POLICY),
-            (header::REFERRER_POLICY, "no-referrer"),
-        ];
-        let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| known.as_bytes() == tag.as_bytes());
-        let response = if is_known {
-            (StatusCode::NOT_MODIFIED, head).into_response()
-        } else {
-            (head, bytes.clone()).into_response()
-        };
-        Outcome::of("/explore").attach(response)
+    async fn answer(&self, name: &str, gateway: &Gateway, request: Request) -> Response<Body> {
+        page(gateway, "/explore", request, |headers| match self.files(gateway).get(name) {
+            Some(file) => Ok(file.answer(headers, &HEADERS)),
+            None => Err(Problem::new(Status::NotFound, "the page has no such file: it begins at /explore")),
+        })
+        .await
     }
 }
 
-fn tag(bytes: &[u8]) -> String {
-    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(bytes)[..12]))
+fn kind(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/javascript; charset=utf-8",
+    }
 }
 
 /// Writes the module with the facts that the page shares with the server: the need of a key, costs, words and marks.
@@ -140,9 +124,9 @@ fn facts(endpoints: &[Endpoint], needs_key: bool) -> String {
 pub(super) async fn index(
     State(gateway): State<Gateway>,
     Extension(page): Extension<Page>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Response<Body> {
-    page.answer("index.html", &gateway, &headers)
+    page.answer("index.html", &gateway, request).await
 }
 
 /// The files of the page.
@@ -150,7 +134,7 @@ pub(super) async fn file(
     State(gateway): State<Gateway>,
     Extension(page): Extension<Page>,
     Path(name): Path<String>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Response<Body> {
-    page.answer(&name, &gateway, &headers)
+    page.answer(&name, &gateway, request).await
 }

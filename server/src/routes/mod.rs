@@ -1,6 +1,7 @@
 //! Every route. Those of data endpoints follow from the engine's table (`data`); of the gateway's own there is a file per
 //! noun, with a handler of a line or two per route.
 
+mod assets;
 mod data;
 mod docs;
 mod document;

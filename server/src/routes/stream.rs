@@ -89,12 +89,13 @@ async fn handshake(
 ) -> Result<(WebSocketUpgrade, StreamCaller), Problem> {
     let gateway = events.gateway();
     check_origin(events, parts)?;
-    let address = gateway.known_address(&parts.headers, context)?;
+    let address = gateway.address(&parts.headers, context);
     let caller = if parts.headers.contains_key("x-api-key") {
         gateway.enter(GATE, &parts.headers, context, outcome).await?.caller
     } else if let Some(ticket) = ticket_of(&parts.uri) {
         let caller = redeem(gateway, context, ticket).await?;
         if caller.is_none() {
+            gateway.check_address(address)?;
             gateway.note_refused_key(address);
         }
         let refused =
@@ -124,7 +125,7 @@ async fn handshake(
     let comer = if is_known {
         StreamCaller::Known(caller)
     } else {
-        StreamCaller::Unknown(Box::new(Opening::new(gateway, context, outcome)), address)
+        StreamCaller::Unknown(Box::new(Opening::new(gateway, context, outcome, address)), address)
     };
     Ok((upgrade, comer))
 }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::openapi::responses::failure;
 use super::openapi::{headers, reference};
-use crate::gateway::{ErrorEnvelope, Gateway, Outcome, Problem, Status, drain};
+use crate::gateway::{ErrorEnvelope, Gateway, Outcome, Problem, Readiness, Status, drain};
 
 /// How the service is.
 #[derive(Debug, Serialize, ToSchema)]
@@ -17,6 +17,10 @@ pub(super) struct Liveness {
     /// `ok` or `ready`.
     #[schema(example = "ok")]
     status: &'static str,
+    /// Only of `/readyz`, and only if true: the newest data cannot be read, and answers come from those before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    stale: Option<bool>,
 }
 
 /// Liveness
@@ -27,7 +31,7 @@ pub(super) struct Liveness {
     responses((status = 200, description = "The service is alive.", body = Liveness, example = json!({"status": "ok"})))
 )]
 pub(super) async fn healthz() -> Response {
-    Outcome::of("/healthz").attach(Json(Liveness { status: "ok" }).into_response())
+    Outcome::of("/healthz").attach(Json(Liveness { status: "ok", stale: None }).into_response())
 }
 
 /// Readiness
@@ -46,7 +50,10 @@ pub(super) async fn healthz() -> Response {
 )]
 pub(super) async fn readyz(State(gateway): State<Gateway>) -> Response {
     let response = match gateway.ready().await {
-        Ok(()) => Json(Liveness { status: "ready" }).into_response(),
+        Ok(readiness) => {
+            let stale = (readiness == Readiness::Stale).then_some(true);
+            Json(Liveness { status: "ready", stale }).into_response()
+        }
         Err(why) => why.problem().response(),
     };
     Outcome::of("/readyz").attach(response)
@@ -75,11 +82,23 @@ pub(super) fn complete(paths: &mut Value) {
             responses.insert(status.http().to_string(), failure(status, description, message, None));
         }
         responses["400"]["content"]["application/json"]["example"]["error"]["details"] = details;
+        if !matches!(path, "/healthz" | "/readyz") {
+            let message = format!(
+                "{path} takes 100 calls a second and 200 at once from one caller: wait as long as Retry-After says"
+            );
+            let description = "Too many requests from one address.";
+            let limited = failure(Status::TooManyRequests, description, &message, Some("rate_limited"));
+            responses.insert("429".to_owned(), limited);
+            let known = "The client has it already: `If-None-Match` names its `ETag`.";
+            responses.insert("304".to_owned(), json!({"description": known}));
+        }
         for response in responses.values_mut() {
             response["headers"] = headers::open();
         }
-        if let Some(unready) = responses.get_mut("503") {
-            headers::add(&mut unready["headers"], "Retry-After");
+        for status in ["429", "503"] {
+            if let Some(later) = responses.get_mut(status) {
+                headers::add(&mut later["headers"], "Retry-After");
+            }
         }
         responses.sort_keys();
     }

@@ -252,10 +252,32 @@ impl Server {
         self.database().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
+    /// Requests that the database counts but does not list, once all that was handed over is written.
+    pub fn summed(&self, condition: &str) -> i64 {
+        self.count(&format!("SELECT coalesce(sum(requests), 0) FROM request_sum WHERE {condition}"))
+    }
+
+    /// Lines of the audit log, oldest first, once all that was handed over is written.
+    pub fn logged(&self) -> Vec<Value> {
+        self.flush();
+        logged(&self.state)
+    }
+
     pub fn flush(&self) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(self.gateway.state().flush()).unwrap();
     }
+}
+
+/// Lines of the audit log of a state in a folder, oldest first.
+pub fn logged(state: &Path) -> Vec<Value> {
+    let current = state.join("audit/requests.log");
+    let older = (1..100).map(|number| state.join(format!("audit/requests.log.{number}")));
+    let mut files: Vec<PathBuf> = older.take_while(|file| file.exists()).collect();
+    files.reverse();
+    let files = files.into_iter().chain([current]);
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    texts.iter().flat_map(|text| text.lines()).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Asks threads to end, also when the test fails before it comes to that.

@@ -8,6 +8,17 @@ use super::Ledger;
 use super::feed::Feed;
 use crate::error::Result;
 
+/// A newest generation that cannot be read, while an earlier one is served in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleGeneration {
+    /// The number of the generation that cannot be read.
+    pub unreadable: u64,
+    /// The number of the generation that is served.
+    pub served: u64,
+    /// The error, with its causes.
+    pub error: String,
+}
+
 /// The source of the ledger of a call: the newest generation, or the one that a cursor pinned.
 pub trait Generations: Send + Sync {
     /// The newest generation, commits of other processes included.
@@ -42,6 +53,12 @@ pub trait Generations: Send + Sync {
     fn fingerprint(&self, number: u64) -> Result<Option<String>> {
         let _ = number;
         Ok(None)
+    }
+
+    /// Returns the newest generation that cannot be read while an earlier one is given in its place, as
+    /// [`crate::Store::with_fallback`] says; `None` where the newest one is given.
+    fn stale(&self) -> Option<Arc<StaleGeneration>> {
+        None
     }
 
     /// The folder of the store behind it, which a [`crate::store::Writer`] takes; `None` where there is none.

@@ -12,7 +12,7 @@ mod ledger;
 mod scan;
 mod transaction;
 
-pub use self::generations::{Generations, KEPT_SECS};
+pub use self::generations::{Generations, KEPT_SECS, StaleGeneration};
 pub use self::history::{ChainMovement, ChainRange, TransactionRun, TransactionRuns, VisitMovement};
 pub use self::ledger::{
     Accounts, Assets, Balances, Bridges, ClusterReader, Counterparties, Generation, History, Labels, Ledger, Logs,

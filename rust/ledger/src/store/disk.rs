@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::permissions;
+
 /// The operations that a writer needs of a disk.
 pub trait Disk: Send {
     /// Makes a folder and those above it, where they are missing.
@@ -12,7 +14,7 @@ pub trait Disk: Send {
     /// What the system says.
     fn create_folder(&mut self, path: &Path) -> io::Result<()>;
 
-    /// Begins a new file, replacing one of that name.
+    /// Begins a new file with the permissions of its folder, replacing one of that name.
     ///
     /// # Errors
     /// What the system says.
@@ -62,7 +64,7 @@ impl Disk for SystemDisk {
     }
 
     fn create(&mut self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::create(path)?))
+        Ok(Box::new(permissions::create(path)?))
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::disk::{Disk, DiskFile};
 use super::disputes::DISPUTES;
 use super::parts::{FileRef, LABELS, Part, Storage, WriteFn, file_digest, write_all};
+use super::permissions;
 use super::sidecar::KINDS;
 use super::sink::Sink;
 use crate::LedgerError;
@@ -194,7 +195,11 @@ impl Folder {
     pub(super) fn create(&mut self) -> Result<()> {
         for name in [""].into_iter().chain(folders()).chain([HOLDS]) {
             let path = self.path.join(name);
+            let is_new = !name.is_empty() && !path.exists();
             self.disk.create_folder(&path).map_err(|source| io_error("cannot create", &path, source))?;
+            if is_new {
+                permissions::inherit_folder(&path);
+            }
         }
         self.sync_folder("")
     }

@@ -25,6 +25,7 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::folder::{self, HOLDS, io_error};
+use super::permissions;
 use crate::LedgerError;
 use crate::read::Result;
 
@@ -155,7 +156,9 @@ impl Drop for Hold {
 impl HoldText {
     /// Writes the file in place, so that a full disk does not end a hold.
     fn write(&self) -> io::Result<()> {
-        File::options().create(true).truncate(false).write(true).open(&self.path)?.write_all(&self.text)
+        let mut file = File::options().create(true).truncate(false).write(true).open(&self.path)?;
+        permissions::inherit(&file, &self.path);
+        file.write_all(&self.text)
     }
 
     /// Deletes the file. One that is left is collected within an hour.

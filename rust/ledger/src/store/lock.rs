@@ -17,7 +17,7 @@ use arc_swap::ArcSwapOption;
 use serde::{Deserialize, Serialize};
 
 use super::folder::io_error;
-use super::holds;
+use super::{holds, permissions};
 use crate::read::Result;
 use crate::{Cancel, LedgerError, LockHolder};
 
@@ -171,7 +171,8 @@ impl WriterLock {
         let [lock, queue] = [LOCK, QUEUE].map(|name| {
             let path = root.join(name);
             let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
-            file.map_err(|source| io_error("cannot open", &path, source))
+            file.inspect(|file| permissions::inherit(file, &path))
+                .map_err(|source| io_error("cannot open", &path, source))
         });
         let (root, host, is_held, since_ms) =
             (root.to_owned(), holds::host(), AtomicBool::new(false), AtomicU64::new(0));

@@ -26,6 +26,7 @@ mod manifest;
 mod memory;
 mod merge;
 mod parts;
+pub mod permissions;
 mod pinned;
 mod reader;
 mod rebuild;

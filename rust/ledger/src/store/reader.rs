@@ -9,12 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 use arc_swap::ArcSwapOption;
 
 use super::contents::{ChainContents, Contents};
+use super::holds::Hold;
 use super::manifest::{Manifest, OpenParts};
 use super::parts::FileRef;
 use super::{ChainStats, LogicalDigest, StoreFile, StoreStats, VerifyReport, digest, folder, holds, verify};
 use crate::feed::Feed;
 use crate::labels::LabelDiff;
-use crate::read::{Generations, KEPT_SECS, Ledger, Result};
+use crate::read::{Generations, KEPT_SECS, Ledger, Result, StaleGeneration};
 use crate::{Cancel, LedgerError, Snapshot};
 
 /// The time that a look at the folder stays valid, but for a commit that came since.
@@ -24,6 +25,8 @@ const FRESH: Duration = Duration::from_millis(1);
 /// Earlier generations that are held open: commits may come faster than generations are given up, and each takes tens of
 /// kilobytes. Any other is opened from its manifest when it is asked for.
 const HELD: usize = 16;
+/// The interval at which a generation that cannot be read is tried again.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// A store on disk, for reading. Sees the commits of other processes; share one among all callers.
 ///
@@ -31,6 +34,8 @@ const HELD: usize = 16;
 /// of old files. Generations share the segments they have in common.
 pub struct Store {
     path: PathBuf,
+    /// True if an earlier generation is given where the newest one cannot be read.
+    has_fallback: bool,
     state: Mutex<State>,
     /// Read by every call, so that none may wait for another.
     seen: ArcSwapOption<NewestGeneration>,
@@ -48,6 +53,18 @@ struct NewestGeneration {
     at: Instant,
     /// Microseconds from then until it was last looked whether the next manifest is there.
     looked: Arc<AtomicU64>,
+    /// Where an earlier generation is given in place of the newest one.
+    fallback: Option<Fallback>,
+}
+
+/// An earlier generation in place of one that cannot be read.
+#[derive(Clone)]
+struct Fallback {
+    stale: Arc<StaleGeneration>,
+    /// When the newest generation is tried again.
+    retry_at: Instant,
+    /// Keeps the files of the earlier one, where the folder of holds can be written to.
+    hold: Option<Arc<Hold>>,
 }
 
 #[derive(Default)]
@@ -85,7 +102,15 @@ impl Store {
         if folder::generations(&path)?.is_empty() {
             return Err(LedgerError::NoStore { path });
         }
-        Ok(Self { path, state: Mutex::default(), seen: ArcSwapOption::empty() })
+        Ok(Self { path, has_fallback: false, state: Mutex::default(), seen: ArcSwapOption::empty() })
+    }
+
+    /// Goes on giving the generation that it gave before where a newer one cannot be read: for servers, which would
+    /// otherwise give no answer at all. [`Generations::stale`] reports it, and every five seconds the newest one is tried
+    /// again. A store that has not given any generation yet fails as others do.
+    #[must_use]
+    pub fn with_fallback(self) -> Self {
+        Self { has_fallback: true, ..self }
     }
 
     /// The folder.
@@ -151,6 +176,14 @@ impl Store {
         Ok((generation, files.collect::<Result<_>>()?))
     }
 
+    /// Returns the numbers of the generations whose manifests are in the folder, ascending.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn generations(&self) -> Result<Vec<u64>> {
+        folder::generations(&self.path)
+    }
+
     /// Returns what the newest generation holds.
     ///
     /// # Errors
@@ -207,19 +240,41 @@ impl Store {
         let folder_time = self.folder_time();
         let number = self.newest_number()?;
         let before = self.seen.load().as_ref().map(|seen| Arc::clone(&seen.newest));
-        let newest = match before {
-            Some(before) if before.contents.generation == number => before,
-            before => {
-                let newest = self.load(&mut state, number)?;
-                if let Some(before) = before {
-                    state.hold(before);
+        let (newest, fallback) = match before {
+            Some(before) if before.contents.generation == number => (before, None),
+            before => match self.load(&mut state, number) {
+                Ok(newest) => {
+                    if let Some(before) = before {
+                        state.hold(before);
+                    }
+                    (newest, None)
                 }
-                newest
-            }
+                Err(error) => match before.filter(|_| self.has_fallback) {
+                    Some(before) => {
+                        let fallback = self.fall_back(&before, number, &error);
+                        (before, Some(fallback))
+                    }
+                    None => return Err(error),
+                },
+            },
         };
         let next = self.path.join(folder::manifest_name(number + 1)).into();
-        self.see(NewestGeneration { newest: Arc::clone(&newest), next, folder_time, at, looked: Arc::default() });
+        let looked = Arc::default();
+        self.see(NewestGeneration { newest: Arc::clone(&newest), next, folder_time, at, looked, fallback });
         Ok(newest)
+    }
+
+    /// Records that `served` is given in place of generation `number`, which cannot be read.
+    fn fall_back(&self, served: &LoadedGeneration, number: u64, error: &LedgerError) -> Fallback {
+        let generation = served.contents.generation;
+        let known = self.seen.load().as_ref().and_then(|seen| seen.fallback.clone());
+        let hold = match known.filter(|known| known.stale.served == generation) {
+            Some(known) => known.hold,
+            // Without it the generation is kept for a quarter of an hour.
+            None => Hold::take(&self.path, generation).ok().flatten().map(Arc::new),
+        };
+        let stale = StaleGeneration { unreadable: number, served: generation, error: causes(error) };
+        Fallback { stale: Arc::new(stale), retry_at: Instant::now() + RETRY, hold }
     }
 
     /// Returns the newest generation as seen before, where it still is the newest. A cheap look: two requests to the
@@ -228,7 +283,8 @@ impl Store {
     fn seen_newest(&self) -> Option<Arc<LoadedGeneration>> {
         let seen = self.seen.load_full()?;
         let at = Instant::now();
-        if seen.next.exists() || self.folder_time() != seen.folder_time {
+        let is_retried = seen.fallback.as_ref().is_some_and(|fallback| at >= fallback.retry_at);
+        if is_retried || seen.next.exists() || self.folder_time() != seen.folder_time {
             return None;
         }
         let newest = Arc::clone(&seen.newest);
@@ -292,6 +348,12 @@ impl Store {
     }
 }
 
+/// An error with its causes, in one line.
+fn causes(error: &LedgerError) -> String {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 impl Generations for Store {
     fn feed(&self) -> Result<Feed> {
         let newest = self.newest()?;
@@ -305,6 +367,10 @@ impl Generations for Store {
 
     fn folder(&self) -> Option<&Path> {
         Some(&self.path)
+    }
+
+    fn stale(&self) -> Option<Arc<StaleGeneration>> {
+        self.seen.load().as_ref()?.fallback.as_ref().map(|fallback| Arc::clone(&fallback.stale))
     }
 
     fn at_hand(&self, now: Instant) -> Option<u64> {

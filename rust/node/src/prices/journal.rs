@@ -8,6 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use headwater_ledger::store::permissions;
 use serde::{Deserialize, Serialize};
 
 use super::answer::RefusedPrice;
@@ -106,9 +107,9 @@ impl Journal {
             let path = path.to_owned();
             move |source| PriceError::Io { action, path, source }
         };
-        fs::create_dir_all(&folder).map_err(failed("cannot create", &folder))?;
+        permissions::create_folder(&folder).map_err(failed("cannot create", &folder))?;
         let lock_path = folder.join(format!("{}.lock", service.name()));
-        let lock = File::create(&lock_path).map_err(failed("cannot open", &lock_path))?;
+        let lock = permissions::create(&lock_path).map_err(failed("cannot open", &lock_path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(PriceError::Locked { path: store.to_owned() }),
@@ -117,6 +118,7 @@ impl Journal {
         let path = path(store, service, step);
         let (answers, is_cut) = read(&path, step)?;
         let file = File::options().create(true).append(true).open(&path).map_err(failed("cannot open", &path))?;
+        permissions::inherit(&file, &path);
         let mut journal = Self { path, step, file, _lock: lock, answers };
         if is_cut {
             // A killed process did not finish the line.
@@ -170,7 +172,7 @@ impl Journal {
         }
         let new = self.path.with_extension("jsonl.new");
         let write = || {
-            let mut file = File::create(&new)?;
+            let mut file = permissions::create(&new)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&new, &self.path)?;

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::AdminService;
 use crate::audit::{self, AuditFilter, AuditListing, DAY_MS};
 use crate::db::Tx;
+use crate::sums::{self, RequestSum, SumFilter};
 use crate::{StateError, checksums};
 
 /// A change that the back office made.
@@ -133,6 +134,14 @@ impl AdminService<'_, '_> {
     pub fn audit(&mut self, filter: &AuditFilter) -> Result<Vec<AuditListing>, StateError> {
         filter.before.as_deref().map_or(Ok(()), Self::check_cursor)?;
         audit::list(self.tx, filter)
+    }
+
+    /// Sums of the requests that the database does not list, newest first.
+    ///
+    /// # Errors
+    /// When what the list is to continue behind is not a cursor of such a list, or the database fails.
+    pub fn request_sums(&mut self, filter: &SumFilter) -> Result<Vec<RequestSum>, StateError> {
+        sums::list(self.tx, filter)
     }
 
     /// Changes that the back office made, newest first; those before the one with the id `before`, where it is given.

@@ -18,7 +18,10 @@ use crate::StateError;
 
 /// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. A released
 /// step is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/0001_state.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/postgres/0001_state.sql"),
+    include_str!("../../migrations/postgres/0002_request_sums.sql"),
+];
 
 /// Begins a migration: under a lock, so that one of several replicas that start together does it, and however long it
 /// takes. The connection of a replica whose machine died ends before long.

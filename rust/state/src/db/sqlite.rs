@@ -17,7 +17,10 @@ use crate::secrets::io_error;
 
 /// The steps from an empty database to the schema of this version; the first one leads to [`FIRST_SCHEMA`]. The number is
 /// stored in `user_version`. A released step is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/sqlite/0001_state.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/sqlite/0001_state.sql"),
+    include_str!("../../migrations/sqlite/0002_request_sums.sql"),
+];
 
 /// Rows that one statement inserts, where there are as many: to begin and end it takes about as long as a row.
 const TOGETHER: usize = 32;

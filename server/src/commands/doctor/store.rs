@@ -29,6 +29,15 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let (snapshot, stats) = match (store.snapshot(), store.stats()) {
         (Ok(snapshot), Ok(stats)) => (snapshot, stats),
         (Err(error), _) | (_, Err(error)) => {
+            // Whoever serves the store goes on with the generation before.
+            let numbers = store.generations().unwrap_or_default();
+            if let [.., served, unreadable] = numbers[..] {
+                findings.warn(
+                    AREA,
+                    format!("generation {unreadable} cannot be read: a server that runs answers from {served}, stale"),
+                    "see that its account may read the files: the newest generation is tried again every 5 seconds",
+                );
+            }
             // A file that cannot be read may look as if it had another length.
             let file = if let LedgerError::Corrupt { file, .. } = &error { Some(file) } else { None };
             if unreadable::report(AREA, &error, findings)

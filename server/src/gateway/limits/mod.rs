@@ -180,7 +180,7 @@ impl Limits {
         &self.settings.plan
     }
 
-    /// Refuses an address that showed too many keys that are none, before its next one is looked at.
+    /// Refuses an address that showed too many keys that are not valid. Asked for such a key only: a valid one passes.
     pub fn check_address(&self, address: IpAddr) -> Result<(), Problem> {
         if !self.settings.enabled {
             return Ok(());
@@ -232,17 +232,38 @@ impl Limits {
         };
         *state = Some(RateState::new(class, rate, &decision).after_waiting(waited_ms));
         if !decision.is_admitted() {
-            let message = format!(
-                "{} takes {} calls a second and {} at once from one caller: wait as long as Retry-After says",
-                gate.path, rate.per_second, rate.burst
-            );
-            let seconds = self.come_back(&bucket, quota, decision.retry_in);
-            return Err(refusal("rate_limited", rate.per_second, message).after(seconds));
+            return Err(self.too_many(&bucket, quota, rate, &decision));
         }
         self.calls.begin(who, plan.concurrency).ok_or_else(|| {
             let message = format!("{} calls are under way already: wait for one of them to end", plan.concurrency);
             refusal("concurrency", plan.concurrency, message).after(1)
         })
+    }
+
+    /// Checks the rate of a page that needs no key, which never waits. `who` is `None` where a caller is not limited.
+    pub async fn admit_page(
+        &self,
+        who: Option<LimitSubject>,
+        plan: &Plan,
+        path: &'static str,
+        state: &mut Option<RateState>,
+    ) -> Result<(), Problem> {
+        let Some(who) = who.filter(|_| self.settings.enabled) else { return Ok(()) };
+        let (rate, class) = (plan.rate(CostClass::Free), CostClass::Free.name());
+        let (bucket, quota) = ((who, path), Quota::new(rate));
+        let decision = self.decide(&bucket, nanoseconds(), quota, 1).await;
+        *state = Some(RateState::new(class, rate, &decision));
+        if decision.is_admitted() { Ok(()) } else { Err(self.too_many(&bucket, quota, rate, &decision)) }
+    }
+
+    /// The refusal of a call above its rate.
+    fn too_many(&self, bucket: &Bucket, quota: Quota, rate: Rate, decision: &Decision) -> Problem {
+        let message = format!(
+            "{} takes {} calls a second and {} at once from one caller: wait as long as Retry-After says",
+            bucket.1, rate.per_second, rate.burst
+        );
+        let seconds = self.come_back(bucket, quota, decision.retry_in);
+        refusal("rate_limited", rate.per_second, message).after(seconds)
     }
 
     /// One call in its turn. What is not admitted in time is refused, and so is what could not be.
