@@ -237,7 +237,7 @@ fn operations_describe_input_output_and_errors() {
                 let waits = ["429", "502", "503", "504"].contains(&status.as_str());
                 assert_eq!(response["headers"]["Retry-After"].is_object(), waits, "{at} {status}");
                 errors += 1;
-            } else if status != "101" {
+            } else if status != "101" && status != "304" {
                 let content = response["content"].as_object().unwrap();
                 assert!(content.values().any(|content| !content["example"].is_null()), "{at} {status} shows nothing");
             }

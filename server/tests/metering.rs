@@ -358,7 +358,7 @@ fn full_disk_loses_no_row_and_recovers_without_a_restart() {
     let unwritten = probed_in_a_crowd(&server, &key, || set("PRAGMA max_page_count = 1073741823"));
     // Though nobody but the probes asks meanwhile.
     within(Duration::from_secs(20), "it is ready again", || server.send("GET", "/readyz", &[], "").status == 200);
-    assert_eq!(client.post("/v1/transactions", &key, QUIET).unwrap().status, 200);
+    assert_eq!(server.client().post("/v1/transactions", &key, QUIET).unwrap().status, 200);
     let charged = server.count("SELECT count(*) FROM credit_ledger WHERE kind = 'charge'");
     assert_eq!(charged, paid + 1);
     assert_eq!(server.count("SELECT sum(cost) FROM audit WHERE status = 200"), charged * 5);

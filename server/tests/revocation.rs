@@ -136,9 +136,10 @@ fn no_file_of_the_state_holds_a_usable_key() {
     let dump = folder.parent().unwrap().join("dump");
     home.back_up(&dump).unwrap();
     let (mut bytes, mut files, mut hits) = (0, 0, 0);
-    for place in [folder, dump] {
-        for entry in std::fs::read_dir(place).unwrap() {
-            let content = std::fs::read(entry.unwrap().path()).unwrap();
+    for place in [folder.join("audit"), folder, dump] {
+        let entries = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path());
+        for file in entries.filter(|path| path.is_file()) {
+            let content = std::fs::read(file).unwrap();
             hits += content.windows(SECRET).filter(|window| secrets.contains(window)).count();
             bytes += content.len();
             files += 1;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use headwater_ledger::read::{Generations, StaleGeneration};
 
 /// The interval at which the store is looked at.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Logs when the newest generation cannot be read, why, and when it can be again, until it is dropped.
 pub(crate) async fn log_stale(ledgers: Arc<dyn Generations>) {

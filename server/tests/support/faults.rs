@@ -119,8 +119,8 @@ pub fn after_power_loss(from: &Path, log: &[(String, FileEvent)], unsynced: Unsy
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        // Shared memory is not content: it is made anew.
-        if !name.ends_with("-shm") {
+        // Shared memory is not content: it is made anew. The audit log in its folder is never waited for.
+        if !name.ends_with("-shm") && entry.file_type().unwrap().is_file() {
             files.insert(name, File { durable: fs::read(entry.path()).unwrap(), pending: Vec::new() });
         }
     }
