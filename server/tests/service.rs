@@ -174,7 +174,7 @@ fn other_origins_are_allowed_by_name_only() {
         assert!(names.iter().all(|name| allowed.header(header).contains(name)), "{}", allowed.header(header));
     }
     assert_eq!((allowed.header("access-control-max-age"), allowed.header("vary").contains("origin")), ("3600", true));
-    // Answers and refusals can be read, with what a client goes by.
+    // Answers and refusals can be read, with the headers that a client needs.
     let paid = server.send(
         "POST",
         "/v1/transactions",
@@ -381,7 +381,7 @@ fn anonymous_load_leaves_the_state_small_and_keys_answered() {
     assert!(log <= (4 << 20) + 4096, "{log}");
 }
 
-/// How many answers a second in one coding, beside those as they are, in the same run.
+/// Prints the answers per second in each coding beside those as they are, in one run.
 #[test]
 fn compression_costs_are_measured_beside_plain_answers() {
     let (rounds, length) = if is_full() { (5, Duration::from_secs(3)) } else { (3, Duration::from_millis(300)) };

@@ -28,6 +28,7 @@ pub mod labels;
 pub mod logs;
 pub mod market;
 pub mod memory;
+pub mod permissions;
 pub mod read;
 pub mod segment;
 pub mod store;

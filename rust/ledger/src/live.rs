@@ -12,7 +12,7 @@ use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{LedgerError, Result};
-use crate::store::permissions;
+use crate::permissions;
 
 /// The folder of the files.
 const LIVE: &str = "live";

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use headwater_ledger::store::permissions;
+use headwater_ledger::permissions;
 use headwater_types::{Chain, Timestamp};
 use serde::{Deserialize, Serialize};
 

@@ -81,7 +81,7 @@ pub(super) struct Writer {
     pub sums: Arc<WaitingSums>,
     /// Sums whose commit failed.
     pub unwritten_sums: RequestSums,
-    /// When they were written last.
+    /// The time at which they were written last.
     pub summed: Instant,
     pub seen_version: i64,
     /// Pages of the audit whose commit failed.

@@ -35,12 +35,12 @@ pub enum NotReady {
     },
 }
 
-/// How the gateway answers while it takes traffic.
+/// The generation that a gateway answers from while it takes traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
-    /// From the newest generation of the store.
+    /// The newest one of the store.
     Current,
-    /// From an earlier one, since the newest one cannot be read.
+    /// An earlier one, since the newest one cannot be read.
     Stale,
 }
 

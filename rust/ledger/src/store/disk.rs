@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::permissions;
+use crate::permissions;
 
 /// The operations that a writer needs of a disk.
 pub trait Disk: Send {

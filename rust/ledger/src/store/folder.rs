@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 use super::disk::{Disk, DiskFile};
 use super::disputes::DISPUTES;
 use super::parts::{FileRef, LABELS, Part, Storage, WriteFn, file_digest, write_all};
-use super::permissions;
 use super::sidecar::KINDS;
 use super::sink::Sink;
 use crate::LedgerError;
 use crate::external::Scratch;
+use crate::permissions;
 use crate::read::Result;
 use crate::segment::{Container, Segment};
 

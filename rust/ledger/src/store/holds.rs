@@ -25,8 +25,8 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::folder::{self, HOLDS, io_error};
-use super::permissions;
 use crate::LedgerError;
+use crate::permissions;
 use crate::read::Result;
 
 /// The time between two writes of a hold.

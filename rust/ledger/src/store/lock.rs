@@ -17,7 +17,8 @@ use arc_swap::ArcSwapOption;
 use serde::{Deserialize, Serialize};
 
 use super::folder::io_error;
-use super::{holds, permissions};
+use super::holds;
+use crate::permissions;
 use crate::read::Result;
 use crate::{Cancel, LedgerError, LockHolder};
 

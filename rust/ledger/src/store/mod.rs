@@ -26,7 +26,6 @@ mod manifest;
 mod memory;
 mod merge;
 mod parts;
-pub mod permissions;
 mod pinned;
 mod reader;
 mod rebuild;

@@ -53,7 +53,7 @@ struct NewestGeneration {
     at: Instant,
     /// Microseconds from then until it was last looked whether the next manifest is there.
     looked: Arc<AtomicU64>,
-    /// Where an earlier generation is given in place of the newest one.
+    /// The earlier generation that is given in place of the newest one.
     fallback: Option<Fallback>,
 }
 
@@ -61,7 +61,7 @@ struct NewestGeneration {
 #[derive(Clone)]
 struct Fallback {
     stale: Arc<StaleGeneration>,
-    /// When the newest generation is tried again.
+    /// The time at which the newest generation is tried again.
     retry_at: Instant,
     /// Keeps the files of the earlier one, where the folder of holds can be written to.
     hold: Option<Arc<Hold>>,
@@ -105,7 +105,7 @@ impl Store {
         Ok(Self { path, has_fallback: false, state: Mutex::default(), seen: ArcSwapOption::empty() })
     }
 
-    /// Goes on giving the generation that it gave before where a newer one cannot be read: for servers, which would
+    /// Continues to give the generation that it gave before where a newer one cannot be read: for servers, which would
     /// otherwise give no answer at all. [`Generations::stale`] reports it, and every five seconds the newest one is tried
     /// again. A store that has not given any generation yet fails as others do.
     #[must_use]

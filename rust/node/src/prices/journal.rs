@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use headwater_ledger::store::permissions;
+use headwater_ledger::permissions;
 use serde::{Deserialize, Serialize};
 
 use super::answer::RefusedPrice;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use headwater_ledger::store::permissions;
+use headwater_ledger::permissions;
 use serde::Serialize;
 
 use super::LogSettings;

@@ -104,7 +104,7 @@ fn line_that_cannot_be_written_is_counted() {
     let home = Home::in_folder(place.path()).unwrap();
     let folder = place.path().join(FOLDER);
     fs::create_dir(&folder).unwrap();
-    // A device that is always full stands in place of the file.
+    // A device that is always full takes the place of the file.
     std::os::unix::fs::symlink("/dev/full", folder.join("requests.log")).unwrap();
     let (log, thread) = RequestLog::start(&home, &LogSettings::default()).unwrap().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

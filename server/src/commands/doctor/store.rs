@@ -29,7 +29,7 @@ pub(super) fn examine(path: &Path, deep: bool, findings: &mut Findings) {
     let (snapshot, stats) = match (store.snapshot(), store.stats()) {
         (Ok(snapshot), Ok(stats)) => (snapshot, stats),
         (Err(error), _) | (_, Err(error)) => {
-            // Whoever serves the store goes on with the generation before.
+            // A server continues with the generation before.
             let numbers = store.generations().unwrap_or_default();
             if let [.., served, unreadable] = numbers[..] {
                 findings.warn(

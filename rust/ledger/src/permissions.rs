@@ -25,7 +25,7 @@ fn mode_within(folder: &Metadata, bits: u32) -> u32 {
 /// Gives a new file the permissions of the folder that `path` is in, and its owner and group where the process may: as
 /// root it may, others may give it a group of their own.
 ///
-/// File systems without permissions refuse all of this, and it is not needed there; so a refusal is no error.
+/// File systems without permissions refuse all of this, and it is not needed there; so a refusal is not an error.
 pub fn inherit(file: &File, path: &Path) {
     let folder = path.parent().map(fs::metadata);
     let (Some(Ok(folder)), Ok(found)) = (folder, file.metadata()) else { return };
