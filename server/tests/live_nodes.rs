@@ -227,7 +227,7 @@ fn serve_follows_a_node_that_does_not_answer_and_stops() {
     let mut server = Process::with_log(&path, &["--follow", &node], Stdio::from(File::create(&log).unwrap()));
     let logged = || std::fs::read_to_string(&log).unwrap();
     within(Duration::from_secs(10), "the reason is logged", || {
-        logged().contains("ethereum: waiting for its nodes: no provider")
+        logged().contains("ethereum: waiting for its nodes: no node answers")
     });
     let state = LiveStatus::read(&path, ETH).unwrap().unwrap();
     assert!(matches!(state.state, LiveState::Waiting { .. }) && state.head().is_none(), "{state:?}");

@@ -1,4 +1,4 @@
-//! What an operator relies on: keys that expire, usage by month, figures of the process, log lines of one format, and a
+//! The work of an operator: keys that expire, usage by month, figures of the process, log lines of one format, and a
 //! doctor that names what is open, too widely readable, or cannot be read.
 
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ fn expired_key_is_refused_on_an_open_connection() {
     assert_eq!(status(), "expired");
     let human = run(&["keys", "list", "--store", store.to_str().unwrap()]);
     assert!(String::from_utf8(human.stdout).unwrap().contains("expired"));
-    // What is left on the account goes on under a key with another end.
+    // The rest of the account is used under a key with another end.
     let refused = run(&["keys", "rotate", id, "--store", store.to_str().unwrap()]);
     assert!(String::from_utf8(refused.stderr).unwrap().contains("--expires"));
     let rotated = with(&["keys", "rotate", id, "--expires", "90d"]);
@@ -276,7 +276,7 @@ fn log_of_everything(test: &str, format: &str) -> String {
     said
 }
 
-/// What servers say that do not start, each by itself: settings, files, ports and arguments that cannot be.
+/// Returns the output of servers that do not start, each by itself: settings, files, ports and arguments that cannot be.
 fn log_of_failed_starts(place: &Path, format: &str) -> Vec<String> {
     let store = small_store(place);
     let at = store.to_str().unwrap();
@@ -486,7 +486,7 @@ fn any_segment(store: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn doctor_tells_a_failing_read_from_damage() {
+fn doctor_separates_a_failing_read_from_damage() {
     let place = tempfile::tempdir().unwrap();
     let store = small_store(place.path());
     run_json(&["--json", "keys", "create", "--store", store.to_str().unwrap()]);
@@ -505,7 +505,7 @@ fn doctor_tells_a_failing_read_from_damage() {
     damaged[middle] ^= 1;
     fs::write(&segment, &damaged).unwrap();
     let found = examined();
-    assert!(has(&found, "broken", "at byte", "restore the file from a copy"), "{found:?}");
+    assert!(has(&found, "broken", "at byte", "from a copy"), "{found:?}");
     fs::write(&segment, &bytes).unwrap();
     // Another process has the database.
     let database = rusqlite::Connection::open(place.path().join("demo.state/gateway.sqlite")).unwrap();

@@ -55,12 +55,12 @@ pub struct Provider {
     agent: Agent,
     /// The longest time of one request, and the number of tries.
     patience: (Duration, u32),
-    shared: Arc<Shared>,
+    shared: Arc<ProviderRecord>,
 }
 
 /// The part of a provider that its copies share.
 #[derive(Debug)]
-struct Shared {
+struct ProviderRecord {
     /// True once it was seen to be of the chain that is followed.
     is_checked: AtomicBool,
     budget: Budget,
@@ -139,7 +139,7 @@ impl Provider {
             has_peers: false,
             agent: config.into(),
             patience: (TIMEOUT, TRIES),
-            shared: Arc::new(Shared {
+            shared: Arc::new(ProviderRecord {
                 is_checked: AtomicBool::new(false),
                 budget: Budget::new(rate),
                 card: Mutex::default(),

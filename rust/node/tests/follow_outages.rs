@@ -1,4 +1,4 @@
-//! What a follower says and does when its nodes are slow, silent, behind, or of another chain.
+//! The reports and the behaviour of a follower whose nodes are slow, silent, behind, or of another chain.
 
 use std::net::TcpListener;
 use std::path::Path;

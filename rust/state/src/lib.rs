@@ -23,6 +23,7 @@ mod idempotency;
 mod invariants;
 mod jobs;
 mod keys;
+mod killed_runs;
 mod lease;
 mod ledger;
 mod plan;
@@ -61,11 +62,12 @@ pub use health::{Health, OnLatch};
 pub use home::Home;
 pub use idempotency::{AnswerBody, AnswerRecord, StoredAnswer, find as find_kept, keep};
 pub use keys::{Environment, KeyId, KeyText, Pepper};
+pub use killed_runs::BootReport;
 pub use ledger::check_ledger;
 pub use plan::{DEFAULT_PLAN, NoRate, Plan, Rate, is_endpoint};
 pub use recurring::ErrorThrottle;
 pub use request_log::{LogSettings, LogUse, LoggedRequest};
-pub use run::{BootReport, UnsentAnswers};
+pub use run::UnsentAnswers;
 pub use sums::{RequestSum, SumFilter};
 
 /// The files that a state cannot be used without.

@@ -15,7 +15,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::LogFormat;
 
-/// What these say below `info` may repeat what went over a connection, keys included.
+/// Targets whose records below `info` may repeat the content of a connection, keys included.
 const QUIET: [&str; 9] = [
     "h2=info",
     "hyper=info",

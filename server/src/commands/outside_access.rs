@@ -1,4 +1,4 @@
-//! What a configuration opens to other machines, as `serve` logs it at the start and `doctor` reports it.
+//! The parts of a configuration that are open to other machines, as `serve` logs it at the start and `doctor` reports it.
 
 use crate::config::Config;
 use crate::events::webhook::egress::Policy;

@@ -44,7 +44,7 @@ pub struct Config {
     pub drain: Duration,
     /// The folder of the chain data.
     pub store: Option<PathBuf>,
-    /// Whether a missing store is created at the start.
+    /// True if a missing store is created at the start.
     pub create_store: bool,
     /// The folder of keys, credits and audit, or a `postgres://` address that replicas share; by default `DIR.state` beside
     /// the store.

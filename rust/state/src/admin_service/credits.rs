@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{AdminService, is_possible};
 use crate::ledger::{Entry, Kind, book};
-use crate::{Home, Row, StateError, checksums, now_ms, run};
+use crate::{Home, Row, StateError, checksums, killed_runs, now_ms};
 
 /// A charge whose answer may never have arrived, because the server was killed while it was on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -124,7 +124,7 @@ impl AdminService<'_, '_> {
     pub fn refund_lost(&mut self) -> Result<u64, StateError> {
         // No server may start before what is noted here is committed: it would note it as well.
         let absence = self.home.and_then(Home::absence);
-        run::note_all_killed(self.tx, absence.is_some())?;
+        killed_runs::note_all_killed(self.tx, absence.is_some())?;
         self.refund_noted()
     }
 
@@ -199,7 +199,7 @@ impl AdminService<'_, '_> {
     fn unnoted_losses(&mut self) -> Result<Vec<LostAnswer>, StateError> {
         let absence = self.home.and_then(Home::absence);
         let mut lost = Vec::new();
-        for request_id in run::killed_unsent(self.tx, absence.is_some())? {
+        for request_id in killed_runs::killed_unsent(self.tx, absence.is_some())? {
             let row = self.tx.row(
                 "SELECT request_id, key_id, endpoint, amount, ts_ms,
                      (SELECT given.ts_ms FROM credit_ledger AS given

@@ -31,11 +31,11 @@ pub struct KeyListing {
     pub revoked_at: Option<i64>,
     /// Id of the key that takes its place.
     pub rotated_to: Option<String>,
-    /// Whether it is accepted now.
+    /// Its validity now.
     pub status: KeyStatus,
 }
 
-/// Whether a key is accepted.
+/// The validity of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyStatus {

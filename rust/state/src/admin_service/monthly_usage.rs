@@ -75,7 +75,7 @@ pub struct MonthlyUsage {
     pub complete: bool,
     /// Calls of all keys.
     pub calls: i64,
-    /// Those of them that were no success.
+    /// Those of them that failed.
     pub failed: i64,
     /// Credits deducted of all keys.
     pub credits: i64,
@@ -94,7 +94,7 @@ pub struct KeyUsage {
     pub endpoint: String,
     /// Calls, whatever became of them.
     pub calls: i64,
-    /// Those of them that were no success, which cost nothing.
+    /// Those of them that failed, which cost nothing.
     pub failed: i64,
     /// Credits deducted. Refunds are not subtracted.
     pub credits: i64,

@@ -53,7 +53,7 @@ pub struct UsageLine {
     /// Calls, whatever became of them.
     #[schema(minimum = 0)]
     pub calls: i64,
-    /// Those of them that were no success, which cost nothing.
+    /// Those of them that failed, which cost nothing.
     #[schema(minimum = 0)]
     pub failed: i64,
     /// Credits deducted.

@@ -1,4 +1,4 @@
-//! Who may read and change the files of state, secrets and store.
+//! The users who may read and change the files of state, secrets and store.
 
 use std::fs::{self, Metadata};
 use std::io;
