@@ -17,7 +17,7 @@ fn file(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names of metrics in a PromQL expression.
+/// The names of metrics in an expression.
 fn names(expression: &str) -> BTreeSet<String> {
     let words = expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words

@@ -336,7 +336,7 @@ fn anonymous_load_leaves_the_state_small_and_keys_answered() {
                     }
                     let headers = [BEHIND, ("X-API-Key", wrong.as_str())];
                     // Every other one shows a key that nobody has.
-                    let reply = client.send("GET", path, &headers[..1 + turn % 2], b"").unwrap();
+                    let reply = client.send("GET", path, &headers[..=(turn % 2)], b"").unwrap();
                     strangers.fetch_add(1, Ordering::Relaxed);
                     refused.fetch_add(u64::from(reply.status == 429), Ordering::Relaxed);
                 }
@@ -350,9 +350,9 @@ fn anonymous_load_leaves_the_state_small_and_keys_answered() {
             let status = client.send("GET", "/v1/chains", &[BEHIND, ("X-API-Key", &key)], b"").unwrap().status;
             times.push(asked.elapsed());
             if status == 200 {
-                good += 1
+                good += 1;
             } else {
-                others += 1
+                others += 1;
             }
             thread::sleep(Duration::from_millis(20));
         }

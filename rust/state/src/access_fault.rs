@@ -78,10 +78,9 @@ impl AccessFault {
             Some(code) if DENIED.contains(code) => Some(Self::Denied),
             Some(code) if BUSY.contains(code) => Some(Self::Busy),
             Some(code) if *code == SqlState::IO_ERROR => Some(Self::Failing),
-            Some(_) => None,
             None if error.is_closed() => Some(Self::Unreachable),
-            // A cause of the operating system decides.
-            None => None,
+            // Without a code, a cause of the operating system decides.
+            Some(_) | None => None,
         }
     }
 }

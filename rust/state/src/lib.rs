@@ -129,6 +129,7 @@ impl State {
     ///
     /// # Errors
     /// When the database cannot be read.
+    #[expect(clippy::needless_pass_by_value, reason = "the options are handed over as a whole")]
     pub fn start(home: &Home, options: Options, on_latch: OnLatch) -> Result<Self, StateError> {
         let mut db = home.connect(Access::Write)?;
         let accounts = Arc::new(AccountCache::new(home.pepper().clone(), db.is_shared()));

@@ -106,11 +106,13 @@ fn read(folder: &Path, name: &str) -> Result<[u8; 32], StateError> {
         _ => io_error("cannot read", &path)(source),
     })?;
     let mode = fs::metadata(&path).map_err(io_error("cannot read", &path))?.permissions().mode();
-    if mode & 0o077 != 0
-        && let Err(error) = fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
-    {
-        // Credentials of the operating system lie where nothing can be changed, and show the rights of a list besides.
-        tracing::warn!(path = %path.display(), %error, "more than the owner may read a secret, and its mode stays");
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        match fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)) {
+            Ok(()) => tracing::warn!(%path, "others than the owner could read a secret; its mode is 0600 now"),
+            // Credentials of the operating system lie where nothing can be changed, and show the rights of a list besides.
+            Err(error) => tracing::warn!(%path, %error, "others than the owner may read a secret, and its mode stays"),
+        }
     }
     let found = bytes.len();
     let secret = <[u8; 32]>::try_from(bytes.as_slice()).map_err(|_| StateError::BadSecret { path, found });

@@ -108,6 +108,9 @@ struct CommitResult {
     jobs: Vec<Result<(), StateError>>,
 }
 
+/// The charges, jobs, pages of the audit and sums of one commit.
+type Work<'w> = (&'w [Charge], &'w mut [Box<dyn Job>], &'w [Page], &'w RequestSums);
+
 impl Writer {
     /// Runs until every sender is gone and the queue is empty.
     pub fn run(mut self) {
@@ -425,7 +428,7 @@ impl Writer {
     /// Makes all of a batch in `made` and commits it.
     fn attempt(
         &mut self,
-        (charges, jobs, pages, sums): (&[Charge], &mut [Box<dyn Job>], &[Page], &RequestSums),
+        (charges, jobs, pages, sums): Work<'_>,
         made: &mut Option<CommitResult>,
         spent: &mut lease::SettledLoans,
     ) -> Result<(), TransactionFailure> {

@@ -1,15 +1,19 @@
 //! The parts of a configuration that are open to other machines, as `serve` logs it at the start and `doctor` reports it.
 
+use ipnet::IpNet;
+
 use crate::config::Config;
 use crate::events::webhook::egress::Policy;
 
 /// Returns each thing that is open, with the remedy.
 pub(super) fn of(config: &Config) -> Vec<(String, String)> {
     let mut open = Vec::new();
+    // A proxy on this machine is not a reason to listen for others.
+    let is_loopback = |proxies: &IpNet| proxies.network().is_loopback();
     let mut warn = |what: String, remedy: &str| open.push((what, remedy.to_owned()));
     let is_encrypted = config.tls_certificate.is_some();
     let is_outside = !config.listen.ip().is_loopback();
-    if is_outside && !is_encrypted && config.gateway.trusted_proxies.is_empty() {
+    if is_outside && !is_encrypted && config.gateway.trusted_proxies.iter().all(is_loopback) {
         warn(
             format!(
                 "{} is open to other machines without TLS: API keys and answers go there in clear, and no trusted proxy \
@@ -85,6 +89,7 @@ mod tests {
             let tls = ["server.tls_cert=/x/chain.pem", "server.tls_key=/x/key.pem"];
             assert!(open(&[&listen, tls[0], tls[1]]).is_empty());
             assert!(open(&[&listen, "server.trusted_proxies=10.0.0.0/8"]).is_empty());
+            assert_eq!(open(&[&listen, "server.trusted_proxies=127.0.0.0/8, ::1"]), [format!("{address} is")]);
             assert_eq!(open(&[&listen, "server.trusted_proxies=0.0.0.0/0"]), ["server.trusted_proxies has"]);
             assert_eq!(open(&[&listen, tls[0], tls[1], "auth.required=false"]), ["auth.required is"]);
         }

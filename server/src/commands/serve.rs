@@ -135,8 +135,8 @@ fn log_settings(config: &Config) -> LogSettings {
 fn open_store(path: &Path, create: bool) -> Result<Store, LedgerError> {
     match Store::open(path) {
         Err(LedgerError::NoStore { .. }) if create => {
-            tracing::info!(store = %path.display(), "created an empty store");
             drop(Writer::open_or_create(path)?);
+            tracing::info!(store = %path.display(), "created an empty store");
             Store::open(path)
         }
         opened => opened,

@@ -20,7 +20,8 @@ pub(super) const TRUTH: &str = "true or false";
 /// The expected list of host names.
 pub(super) const HOSTS: &str = "host names without a port and with commas between them, such as \"gateway.internal\"";
 /// The expected list of origins.
-pub(super) const ORIGINS: &str = "origins with commas between, such as \"https://app.example.com\"";
+pub(super) const ORIGINS: &str = "origins with commas between, as browsers send them: \"https://app.example.com\", in lower case, without \
+                                  a path, a default port or *";
 
 /// The largest number of MiB.
 const MAX_MIB: u64 = 1 << 20;
@@ -69,9 +70,8 @@ impl KeyValue {
                 "calls per second (1 to 100000), a slash and the burst (1 to 1000000), such as \"50/100\"".to_owned()
             }
             Self::Path(what, ..) => format!("the path of {what}"),
-            Self::Texts(expected, ..) => (*expected).to_owned(),
             Self::Nodes(_) => nodes::EXPECTED.to_owned(),
-            Self::Other { expected, .. } => (*expected).to_owned(),
+            Self::Texts(expected, ..) | Self::Other { expected, .. } => (*expected).to_owned(),
         }
     }
 
@@ -86,7 +86,7 @@ impl KeyValue {
             Self::RateOf(place) => *place(config) = text(value)?.parse().ok()?,
             Self::Path(_, _, place) => *place(config) = Some(text(value).filter(|path| !path.is_empty())?.into()),
             Self::Texts(_, fits, place) => {
-                *place(config) = list(value).filter(|texts| texts.iter().all(|text| fits(text)))?
+                *place(config) = list(value).filter(|texts| texts.iter().all(|text| fits(text)))?;
             }
             Self::Nodes(chain) => {
                 let addresses = list(value)?;
@@ -234,8 +234,13 @@ pub(super) fn is_host(host: &str) -> bool {
 
 /// Returns whether a text is the origin of a web page: scheme, host and port.
 pub(super) fn is_origin(origin: &str) -> bool {
-    let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-    host.is_some_and(|host| !host.contains(['/', '?', '#', '@'])) && origin.parse::<hyper::Uri>().is_ok()
+    let secure = origin.strip_prefix("https://").map(|host| (host, ":443"));
+    let parts = secure.or_else(|| origin.strip_prefix("http://").map(|host| (host, ":80")));
+    parts.is_some_and(|(host, default_port)| {
+        let is_plain =
+            !host.contains(['/', '?', '#', '@', '*']) && !host.contains(|letter: char| letter.is_ascii_uppercase());
+        is_plain && !host.ends_with(default_port)
+    }) && origin.parse::<hyper::Uri>().is_ok()
 }
 
 /// Returns whether each part of a filter contains a level. A single word that is not a level would be a target, and would log

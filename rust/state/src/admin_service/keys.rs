@@ -325,6 +325,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "`AdminService` has two lifetimes")]
     fn key_cannot_expire_before_now_or_in_milliseconds() {
         let place = tempfile::tempdir().unwrap();
         let home = Home::in_folder(place.path()).unwrap();

@@ -22,7 +22,7 @@ const MAX_CALL_SECS: i64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Month {
     year: i32,
-    month: u32,
+    number: u32,
     /// First and last day, counted from 1970-01-01.
     days: (i64, i64),
 }
@@ -42,13 +42,13 @@ impl FromStr for Month {
         if day < 0 {
             return Err(bad());
         }
-        Ok(Self { year: first.year(), month: first.month(), days: month(day) })
+        Ok(Self { year: first.year(), number: first.month(), days: month(day) })
     }
 }
 
 impl fmt::Display for Month {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}", self.year, self.month)
+        write!(f, "{:04}-{:02}", self.year, self.number)
     }
 }
 

@@ -593,7 +593,11 @@ mod tests {
         opened.migrate(&[first, "CREATE TABLE two (a INTEGER)"]).unwrap();
         assert_eq!(schema(&mut opened), (FIRST_SCHEMA + 1, 2));
         let refused = opened.migrate(&[first]);
-        assert!(matches!(refused, Err(StateError::OtherSchema { found: 10, known: 9, .. })), "{refused:?}");
+        let is_newer = |found, known| (found, known) == (FIRST_SCHEMA + 1, FIRST_SCHEMA);
+        assert!(
+            matches!(refused, Err(StateError::OtherSchema { found, known, .. }) if is_newer(found, known)),
+            "{refused:?}"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The files of the audit log: `requests.log`, and behind it `requests.log.1`, `.2` and so on, older and older.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use headwater_ledger::permissions;
@@ -13,6 +14,11 @@ use crate::secrets::io_error;
 
 /// Servers that may write to one folder, each to files of its own.
 const SERVERS: u32 = 16;
+
+/// Makes a folder that only its owner may read, where it is missing: lines say who asked about whom.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
 
 /// The files of one server.
 pub(super) struct LogFiles {
@@ -32,7 +38,7 @@ pub(super) struct LogFiles {
 impl LogFiles {
     /// Opens the first files of the folder that no other server writes to.
     pub fn open(folder: &Path, settings: &LogSettings) -> Result<Self, StateError> {
-        fs::create_dir_all(folder).map_err(io_error("cannot make the folder", folder))?;
+        make_folder(folder).map_err(io_error("cannot make the folder", folder))?;
         for number in 1..=SERVERS {
             let name = if number == 1 { "requests".to_owned() } else { format!("requests-{number}") };
             let lock_path = folder.join(format!("{name}.lock"));
@@ -68,6 +74,20 @@ impl LogFiles {
             number += 1;
         }
         Ok(())
+    }
+
+    /// Closes the current file, where its name is no longer its own: somebody removed or renamed it.
+    fn close_moved(&mut self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let is_same = |named: &Metadata, open: &Metadata| (named.dev(), named.ino()) == (open.dev(), open.ino());
+        match fs::metadata(&self.path) {
+            Ok(named) if is_same(&named, &file.metadata()?) => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(_) | Err(_) => {
+                self.file = None;
+                self.path.parent().map_or(Ok(()), make_folder)
+            }
+        }
     }
 
     /// Opens the current file, where it is not open.
@@ -121,6 +141,7 @@ impl LogFiles {
 
     /// Appends as many lines as the current file has room for, at least one; returns their number.
     fn append_some(&mut self, lines: &[Vec<u8>]) -> io::Result<usize> {
+        self.close_moved()?;
         self.reopen()?;
         let mut text = if self.is_torn { b"\n".to_vec() } else { Vec::new() };
         let room = self.max_bytes.saturating_sub(self.bytes);

@@ -145,7 +145,7 @@ fn shared(folder: &Path, user: &User, findings: &mut Findings) {
         findings.broken(
             AREA,
             format!("{} cannot be read by {}{}", named(path, unreadable.len()), user.name(), owned(file)),
-            format!("`chown -R {} {}`", user.name(), folder.display()),
+            format!("`chown -R {0} {1}` and `chmod -R u+rwX {1}`", user.name(), folder.display()),
         );
     }
 }

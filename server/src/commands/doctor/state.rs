@@ -51,7 +51,7 @@ pub(super) fn examine(place: &StateLocation, secrets_dir: Option<&Path>, finding
     });
     match counted {
         Ok((0, _)) => {
-            findings.warn(AREA, "there is no key that is accepted", "`headwater keys create --credits 1000` makes one")
+            findings.warn(AREA, "there is no key that is accepted", "`headwater keys create --credits 1000` makes one");
         }
         Ok((keys, lost)) => {
             findings.good(AREA, format!("{keys} keys are good"));
