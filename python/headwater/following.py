@@ -56,7 +56,8 @@ class Follow(Iterator[FollowStep]):
     """A running follower, as :func:`headwater.follow` starts it. An iteration over it waits for the next step.
 
     It runs beside the program until it is closed, the last block is held, or the program ends. At the end of a ``with``
-    block it is closed. While it waits for its nodes, and when a node no longer answers, it issues a :class:`UserWarning`.
+    block it is closed. While it waits for its nodes, and when a node no longer answers, it issues a
+    :class:`UserWarning`.
 
     Examples
     --------

@@ -113,8 +113,8 @@ def test_the_python_of_a_page_runs_and_prints(page: Path, place: ExampleFolder) 
 
 
 def settings(text: str) -> dict[str, str]:
-    """Give the settings that a server prints when it starts."""
-    return dict(re.findall(r"^([a-z]+\.[a-z_]+) = (.*)$", text, re.MULTILINE))
+    """Give the settings that a server logs when it starts, a line each."""
+    return dict(re.findall(r'setting key="([a-z]+\.[a-z_]+)" value="(.*)"$', text, re.MULTILINE))
 
 
 def started_with(config: Path | None, store: Path, state: Path) -> dict[str, str]:
@@ -153,6 +153,9 @@ def test_example_configuration_names_every_key_and_default(demo: Path, tmp_path:
         "listen =",
         "format =",
         "origins",
+        "cors_origins",
+        "allowed_hosts",
+        "log_dir",
         "admin_listen",
         "backup_dir",
         "otlp",

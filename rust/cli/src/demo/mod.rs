@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_ledger::{Cancel, Store};
 use headwater_simulate::{BuildStep, LiveBlocks, Preset, SimulateError, build_store};
-use headwater_state::{Environment, Home, StateLocation};
+use headwater_state::{Environment, Home, StateError, StateLocation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -55,7 +55,7 @@ impl Demo {
         if let Some(Marker { highlights }) = known {
             // A store of an older version may be unreadable, or without the addresses of the story.
             let is_current = Store::open(store).and_then(|store| store.stats()).is_ok();
-            if is_current && story::has_theft(&highlights) {
+            if is_current && has_current_state(store) && story::has_theft(&highlights) {
                 return Ok(Self { store: store.to_owned(), addresses: highlights });
             }
             remove(store)?;
@@ -127,6 +127,12 @@ fn marker(store: &Path) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(".json");
     PathBuf::from(name)
+}
+
+/// Returns false if the state of the demo has the schema of another version: it holds nothing but keys of the demo.
+fn has_current_state(store: &Path) -> bool {
+    let place = Home::beside(store);
+    !place.exists() || !matches!(Home::in_folder(&place), Err(StateError::OtherSchema { .. }))
 }
 
 /// Removes a demo store that an older version made, with its keys.
