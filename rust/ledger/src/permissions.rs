@@ -1,5 +1,5 @@
-//! Permissions of new files in a store: those of their folder, so that whoever may read the store may read every
-//! generation of it, whichever account wrote that and under which `umask`.
+//! New files in a store take the permissions of their folder, so that every user who may read the store may read each new
+//! generation, whatever account and `umask` wrote it.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;

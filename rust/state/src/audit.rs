@@ -76,7 +76,7 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// That of one request.
+    /// Returns the count of one request.
     pub fn of(row: &AuditRow) -> Self {
         Self { calls: 1, failed: i64::from(!row.is_success()), credits: row.cost }
     }

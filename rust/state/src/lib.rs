@@ -536,7 +536,7 @@ where
 }
 
 /// Listens for changes that other replicas make, until the state is closed, and shows them meanwhile that this run lives.
-/// What is missed while the connection is down the writer finds by itself.
+/// The writer finds changes that are made while the connection is down by polling.
 fn listen(address: PostgresAddress, run_id: String, queue: mpsc::WeakSender<Operation>) {
     const AGAIN: Duration = Duration::from_secs(1);
     let notified = move || queue.upgrade().is_some_and(|queue| queue.blocking_send(Operation::Look).is_ok());

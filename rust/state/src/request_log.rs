@@ -33,7 +33,7 @@ const FOLDER: &str = "audit";
 /// The settings of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    /// The folder of its files. By default `audit` in the folder of the state; a state in `PostgreSQL` has none of its own.
+    /// The folder of its files. By default `audit` in the folder of the state; a state in `PostgreSQL` has no default.
     pub folder: Option<PathBuf>,
     /// Maximum size of a file in bytes.
     pub file_bytes: u64,

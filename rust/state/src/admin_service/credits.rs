@@ -117,7 +117,7 @@ impl AdminService<'_, '_> {
     }
 
     /// Gives back every charge that [`AdminService::lost_answers`] lists; gives how many. Accounts whose balance does not fit
-    /// their ledger are left out, which is said in the log, and as an error where there are no others.
+    /// their ledger are skipped with a line in the log; if there are no others, the result is an error.
     ///
     /// # Errors
     /// When the database fails, and as above.

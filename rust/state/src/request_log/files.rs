@@ -12,7 +12,7 @@ use super::LogSettings;
 use crate::StateError;
 use crate::secrets::io_error;
 
-/// Servers that may write to one folder, each to files of its own.
+/// The maximum number of servers that write to one folder, each to separate files.
 const SERVERS: u32 = 16;
 
 /// Makes a folder that only its owner may read, where it is missing: lines say who asked about whom.
@@ -76,7 +76,7 @@ impl LogFiles {
         Ok(())
     }
 
-    /// Closes the current file, where its name is no longer its own: somebody removed or renamed it.
+    /// Closes the current file if it was removed or renamed, so that the next line begins a new one.
     fn close_moved(&mut self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let is_same = |named: &Metadata, open: &Metadata| (named.dev(), named.ino()) == (open.dev(), open.ino());
@@ -155,7 +155,7 @@ impl LogFiles {
             if self.bytes > 0 {
                 self.rotate()?;
             }
-            // A line that is larger than a file has one of its own.
+            // A line that is larger than the limit fills a file alone.
             text.clone_from(&lines[0]);
             count = 1;
         }

@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use http::Method;
@@ -69,7 +70,7 @@ fn files_are_bounded_in_size_and_number() {
     assert_eq!(read("requests.log.2"), "line 0004\nline 0005\n");
     let used = LogUse::of(place.path());
     assert_eq!((used.files, used.bytes), (3, 60));
-    // A line larger than a file has one of its own.
+    // A line that is larger than the limit fills a file alone.
     let (large, small) = (vec![b'x'; 40], b"y\n".to_vec());
     assert!(matches!(files.append(&[large.clone(), small]), (2, None)));
     assert_eq!((read("requests.log"), read("requests.log.1").len()), ("y\n".to_owned(), large.len()));
@@ -137,4 +138,25 @@ fn overfull_queue_loses_lines_and_holds_nobody_back() {
     assert_eq!(log.lost(), 3);
     let took = started.elapsed();
     assert!(took >= 2 * PATIENCE && took < 20 * PATIENCE, "{took:?}");
+}
+
+#[test]
+fn log_that_was_moved_or_removed_begins_a_new_file() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("audit");
+    let mut files = LogFiles::open(&folder, &LogSettings::default()).unwrap();
+    let mut append = |line: &str| assert!(matches!(files.append(&[line.as_bytes().to_vec()]), (1, None)));
+    let current = folder.join("requests.log");
+    append("1\n");
+    fs::rename(&current, folder.join("kept")).unwrap();
+    append("2\n");
+    assert_eq!(fs::read_to_string(&current).unwrap(), "2\n");
+    fs::remove_file(&current).unwrap();
+    append("3\n");
+    assert_eq!(fs::read_to_string(&current).unwrap(), "3\n");
+    fs::remove_dir_all(&folder).unwrap();
+    append("4\n");
+    assert_eq!(fs::read_to_string(&current).unwrap(), "4\n");
+    let mode = fs::metadata(&current).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "only the owner may read it");
 }
